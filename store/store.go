@@ -1,0 +1,174 @@
+// Package store remembers. It owns the one bbolt file of a nod home, the ids that records are filed under, the list of
+// buckets and the order of migrations. It knows no record: each package above keeps its own in a Table.
+//
+// Promises: a change made in Update is on disk (fsync) when Update returns nil, or it never happened. Updates are serial,
+// views are snapshots. Functions given to Update and View must do no I/O and must not open a second transaction, which
+// would deadlock. What has to follow a commit goes into Tx.OnCommit.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// ErrLocked says that another process has the database open.
+var ErrLocked = errors.New("the database is in use by another nod; stop that one first, or give this one its own NOD_HOME")
+
+// DamagedError says that a database file can't be used as it is. The file is left untouched.
+type DamagedError struct {
+	Path   string // the database
+	Reason string // what is wrong with it
+	Backup string // the newest backup beside it, or ""
+}
+
+func (e *DamagedError) Error() string {
+	hint := "no backup was found beside it"
+	if e.Backup != "" {
+		hint = "the last backup is " + e.Backup
+	}
+	return fmt.Sprintf("the database %s can't be used: %s; nothing was changed, %s", e.Path, e.Reason, hint)
+}
+
+// lockTimeout is how long Open waits for the file lock of a process that is just ending.
+const lockTimeout = time.Second
+
+// DB is an open database. Its methods may be called from any goroutine.
+type DB struct {
+	bolt *bolt.DB
+	path string
+}
+
+// Open opens the database at path, or makes a new one where none has ever been, and brings its schema up to date.
+// It returns ErrLocked when another process holds the file, a *DamagedError when the file is unusable or has gone
+// missing, and an error that names both versions when the schema is newer than this program.
+func Open(path string) (*DB, error) {
+	if err := prepareFile(path); err != nil {
+		return nil, err
+	}
+	b, err := openBolt(path)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{bolt: b, path: path}
+	if err := db.migrate(migrations); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return db, nil
+}
+
+// openBolt opens and walks the file with page faults turned into panics, since bbolt maps the file and a short or
+// scrambled one would otherwise end the process (SAFETY.md 3.3).
+func openBolt(path string) (b *bolt.DB, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			b, err = nil, damaged(path, fmt.Sprintf("it is damaged (%v)", p))
+		}
+	}()
+	b, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: lockTimeout, FreelistType: bolt.FreelistMapType, NoStatistics: true})
+	switch {
+	case errors.Is(err, bolt.ErrTimeout):
+		return nil, ErrLocked
+	case errors.Is(err, bolt.ErrInvalid), errors.Is(err, bolt.ErrChecksum), errors.Is(err, bolt.ErrVersionMismatch):
+		return nil, damaged(path, "it is damaged ("+err.Error()+")")
+	case err != nil:
+		return nil, fmt.Errorf("opening the database %s: %w", path, err)
+	}
+	if err := checkBuckets(b); err != nil {
+		return nil, errors.Join(damaged(path, "it is damaged ("+err.Error()+")"), b.Close())
+	}
+	return b, nil
+}
+
+// checkBuckets reads every bucket's root, which touches the pages that a cut-off file lacks.
+func checkBuckets(b *bolt.DB) error {
+	return b.View(func(tx *bolt.Tx) error {
+		return tx.ForEach(func(_ []byte, bucket *bolt.Bucket) error {
+			if bucket == nil {
+				return errors.New("a bucket has no root page")
+			}
+			bucket.Cursor().Last()
+			return nil
+		})
+	})
+}
+
+// Close waits for open transactions and releases the file.
+func (db *DB) Close() error {
+	if err := db.bolt.Close(); err != nil {
+		return fmt.Errorf("closing the database: %w", err)
+	}
+	return nil
+}
+
+// Tx is one transaction, valid until the function it was given to returns.
+type Tx struct{ bolt *bolt.Tx }
+
+// OnCommit runs fn after this transaction is safely on disk, outside of it and in the order of the calls; never after a rollback.
+func (tx *Tx) OnCommit(fn func()) { tx.bolt.OnCommit(fn) }
+
+// Update runs fn in a read-write transaction and commits it. An error from fn rolls everything back and is returned as it is.
+func (db *DB) Update(fn func(*Tx) error) error {
+	return db.bolt.Update(func(tx *bolt.Tx) error { return fn(&Tx{bolt: tx}) })
+}
+
+// View runs fn on a snapshot.
+func (db *DB) View(fn func(*Tx) error) error {
+	return db.bolt.View(func(tx *bolt.Tx) error { return fn(&Tx{bolt: tx}) })
+}
+
+// Size is the database's size in bytes.
+func (db *DB) Size() (size int64) {
+	// A read-only transaction fails only on a closed database, whose size is 0 to whoever still asks.
+	_ = db.bolt.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil })
+	return size
+}
+
+// Path is the database's file.
+func (db *DB) Path() string { return db.path }
+
+// WriteTo writes a consistent copy of the database while work goes on.
+func (db *DB) WriteTo(w io.Writer) (n int64, err error) {
+	err = db.bolt.View(func(tx *bolt.Tx) error {
+		n, err = tx.WriteTo(w)
+		return err
+	})
+	return n, err
+}
+
+// Backup writes a consistent copy to path, which must not exist yet, while work goes on.
+func (db *DB) Backup(path string) error {
+	return writeFileAtomic(path, func(w io.Writer) error {
+		_, err := db.WriteTo(w)
+		return err
+	})
+}
+
+// NewestBackup is the newest file in the folder "backups" beside the database at path, or "".
+func NewestBackup(path string) string {
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), backupsDir, "*.db"))
+	if err != nil || len(names) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(names, func(a, b string) int { return modTime(a).Compare(modTime(b)) })
+}
+
+func modTime(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+func damaged(path, reason string) error {
+	return &DamagedError{Path: path, Reason: reason, Backup: NewestBackup(path)}
+}
