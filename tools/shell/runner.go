@@ -1,0 +1,259 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// patience is how long the shim has for ending everything before it is killed. In a namespace that
+	// ends everything too; elsewhere it can leave processes behind, so there it has longer.
+	patience       = 150 * time.Millisecond
+	longPatience   = 10 * time.Second
+	lastPatience   = 5 * time.Second // for the kernel to carry out a kill
+	drainAfterwork = time.Second     // for an output pipe that someone outside the command's tree holds
+)
+
+var (
+	errDeadline = errors.New("the command's time is over")
+	errShimLost = errors.New("the command's supervising process was killed, so that background processes of the command may still run")
+	errUnending = errors.New("the command's processes could not be ended; some may still run")
+)
+
+// Runner runs commands. Its zero value is ready; the machine's level is measured at first use and then
+// kept, so that a command that could not have it fails instead of running with less.
+type Runner struct {
+	once sync.Once
+	iso  isolation
+	err  error
+}
+
+// Level measures, once, how surely a command's processes are found on this machine.
+func (r *Runner) Level() (Level, error) {
+	iso, err := r.isolation()
+	return iso.level, err
+}
+
+func (r *Runner) isolation() (isolation, error) {
+	r.once.Do(func() { r.iso, r.err = measure(ladder()) })
+	return r.iso, r.err
+}
+
+// measure sends a shim without a command through each step and returns the first that works.
+func measure(steps []isolation) (isolation, error) {
+	var all []error
+	for _, iso := range steps {
+		err := probe(iso)
+		if err == nil {
+			return iso, nil
+		}
+		all = append(all, fmt.Errorf("%v: %w", iso.level, err))
+	}
+	return isolation{}, fmt.Errorf("finding a way to run commands: %w", errors.Join(all...))
+}
+
+func probe(iso isolation) error {
+	root, err := OpenDir("/")
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	p, err := start(iso, Command{Dir: root})
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return p.wait().err
+}
+
+// Run runs c to its end, or ends it when ctx or c.Timeout is over. The error is for commands that could
+// not be started or not be ended; a command that fails is a Result.
+func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
+	if err := c.check(); err != nil {
+		return Result{}, err
+	}
+	iso, err := r.isolation()
+	if err != nil {
+		return Result{}, err
+	}
+	if ctx.Err() != nil {
+		return Result{Exit: -1, Cancelled: true}, nil
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, errDeadline)
+	defer cancel()
+	p, err := start(iso, c)
+	if err != nil {
+		return Result{}, fmt.Errorf("starting the command: %w", err)
+	}
+	defer p.close()
+
+	out := &capture{open: c.Spill}
+	ends := make(chan ending, 1)
+	var wg sync.WaitGroup
+	wg.Go(func() { out.drain(p.output) })
+	wg.Go(func() {
+		ends <- p.wait()
+		p.output.SetReadDeadline(time.Now().Add(drainAfterwork))
+	})
+	end, stopped := p.await(ctx, ends)
+	if end.err == errUnending {
+		return Result{}, end.err
+	}
+	wg.Wait()
+	if end.err != nil {
+		return Result{}, end.err
+	}
+
+	res := end.result(stopped)
+	res.TimedOut = stopped && context.Cause(ctx) == errDeadline
+	res.Cancelled = stopped && !res.TimedOut
+	res.Duration = time.Since(began)
+	res.Output, res.Omitted = out.text()
+	res.Total, res.Spilled, res.SpillErr = out.total, out.spilled, out.spillErr
+	return res, nil
+}
+
+// process is a running shim with nod's ends of its pipes.
+type process struct {
+	level   Level
+	cmd     *exec.Cmd
+	control *os.File
+	status  *os.File
+	output  *os.File
+}
+
+// ending is how a shim ended.
+type ending struct {
+	report report
+	killed bool // the shim was killed before it could report
+	err    error
+}
+
+func (e ending) result(stopped bool) Result {
+	r := Result{Exit: e.report.Exit}
+	if sig := syscall.Signal(e.report.Signal); sig != 0 || e.killed {
+		r.Exit, r.Signal = -1, unix.SignalName(cmp.Or(sig, syscall.SIGKILL))
+	}
+	if !stopped { // else what remains was still at work
+		r.Leftovers = e.report.Leftovers
+	}
+	return r
+}
+
+// start starts the shim for c and tells it what to do.
+func start(iso isolation, c Command) (_ *process, err error) {
+	var theirs []*os.File
+	p := &process{level: iso.level}
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+		if err != nil {
+			p.close()
+		}
+	}()
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			r, w, err = os.Pipe()
+		}
+		return r, w
+	}
+	controlR, controlW := pipe()
+	statusR, statusW := pipe()
+	outputR, outputW := pipe()
+	theirs = []*os.File{controlR, statusW, outputW}
+	p.control, p.status, p.output = controlW, statusR, outputR
+	if err != nil {
+		return nil, fmt.Errorf("making a pipe: %w", err)
+	}
+	exe, err := executable()
+	if err != nil {
+		return nil, err
+	}
+	p.cmd = &exec.Cmd{
+		Path:        exe,
+		Args:        []string{shimName},
+		Env:         []string{"GOMAXPROCS=2"}, // its own; the command's travels in the spec
+		Stdout:      outputW,
+		Stderr:      outputW,
+		ExtraFiles:  []*os.File{controlFD - 3: controlR, statusFD - 3: statusW, dirFD - 3: c.Dir.f},
+		SysProcAttr: iso.attributes(),
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := spec{Line: []byte(c.Line), Dir: []byte(c.Dir.Path), Env: environment(c.Env), Level: iso.level, UserNS: iso.userNS}
+	if json.NewEncoder(p.control).Encode(s) != nil {
+		p.control.Close() // a shim that has ended, or ends for lack of a spec: wait tells
+	}
+	return p, nil
+}
+
+// await returns the shim's end, which it brings about itself when ctx is done first.
+func (p *process) await(ctx context.Context, ends <-chan ending) (end ending, stopped bool) {
+	select {
+	case end = <-ends:
+		return end, false
+	case <-ctx.Done():
+	}
+	p.control.Close()
+	wait := patience
+	if p.level != LevelNamespace {
+		wait = longPatience
+	}
+	select {
+	case end = <-ends:
+		return end, true
+	case <-time.After(wait):
+	}
+	p.cmd.Process.Kill()
+	select {
+	case end = <-ends:
+		return end, true
+	case <-time.After(lastPatience):
+		return ending{err: errUnending}, true
+	}
+}
+
+// wait returns when the shim has ended, and with it all that it answers for.
+func (p *process) wait() ending {
+	var first, last report
+	reports := json.NewDecoder(p.status)
+	started := reports.Decode(&first) == nil
+	finished := started && first.PID != 0 && first.Err == "" && reports.Decode(&last) == nil
+	p.cmd.Wait() // its status says no more than the reports
+	switch {
+	case !started:
+		return ending{err: fmt.Errorf("the shim ended before it started the command: %v", p.cmd.ProcessState)}
+	case first.Err != "":
+		return ending{err: errors.New(first.Err)}
+	case first.PID == 0:
+		return ending{}
+	case !finished && p.level == LevelNamespace:
+		return ending{killed: true}
+	case !finished:
+		syscall.Kill(-first.PID, syscall.SIGKILL)
+		return ending{err: errShimLost}
+	case last.Err != "":
+		return ending{err: errors.New(last.Err)}
+	}
+	return ending{report: last}
+}
+
+// close lets go of nod's ends.
+func (p *process) close() {
+	for _, f := range []*os.File{p.control, p.status, p.output} {
+		f.Close()
+	}
+}

@@ -1,0 +1,207 @@
+package shell
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// shimName is the shim's argv[0], by which Dispatch knows it.
+const shimName = "__nod_shim"
+
+// The shim's descriptors beside /dev/null and the output pipe twice.
+const (
+	controlFD = 3 + iota // the spec comes in; its end of file means that everything dies
+	statusFD             // reports go out
+	dirFD                // the folder, held open by nod
+	firstForeignFD
+)
+
+// grace is how long a command has between SIGTERM and SIGKILL, for git and its like to take back their
+// lock files.
+const grace = 80 * time.Millisecond
+
+// spec is what the shim is told. Its texts are bytes because JSON strings would mend what is no UTF-8.
+type spec struct {
+	Line   []byte // empty: go as far as the level needs, report, end
+	Dir    []byte
+	Env    [][]byte
+	Level  Level
+	UserNS bool
+}
+
+// report is what the shim tells: once when the shell runs or can't, once when all is over.
+type report struct {
+	Err       string `json:",omitempty"`
+	PID       int    `json:",omitempty"` // the shell's, as the shim sees it
+	Exit      int
+	Signal    int `json:",omitempty"`
+	Leftovers int `json:",omitempty"`
+}
+
+// Dispatch makes this process the shim of one command if it was started as that, and does not return
+// then. Call it first thing in main, since what comes before is paid for by every command.
+func Dispatch() {
+	if len(os.Args) > 0 && os.Args[0] == shimName {
+		os.Exit(shim())
+	}
+}
+
+func shim() int {
+	runtime.LockOSThread() // capabilities belong to threads, and the shell inherits from this one
+	control, status := os.NewFile(controlFD, "control"), os.NewFile(statusFD, "status")
+	var s spec
+	if err := json.NewDecoder(control).Decode(&s); err != nil {
+		fmt.Fprintf(os.Stderr, "%s is started by nod itself, not by hand\n", shimName)
+		return 125
+	}
+	reports := json.NewEncoder(status)
+	pid, err := launch(s)
+	if err != nil {
+		reports.Encode(report{Err: err.Error()})
+		return 125
+	}
+	reports.Encode(report{PID: pid})
+	if pid == 0 {
+		return 0
+	}
+	reports.Encode(supervise(pid, control, s.Level))
+	return 0
+}
+
+// launch takes the steps from a fresh process to a running shell. Each narrows what the next may do, so
+// their order matters: the mounts come before the folder is entered, the limits and what a sandbox takes
+// away last. It returns 0 for a spec without a line.
+func launch(s spec) (pid int, err error) {
+	if err := harden(); err != nil {
+		return 0, err
+	}
+	if err := isolate(s); err != nil {
+		return 0, err
+	}
+	if len(s.Line) == 0 {
+		return 0, nil
+	}
+	if err := enter(string(s.Dir), os.NewFile(dirFD, "folder")); err != nil {
+		return 0, err
+	}
+	if err := limit(s); err != nil {
+		return 0, err
+	}
+	var env []string
+	for _, v := range s.Env {
+		env = append(env, string(v))
+	}
+	pid, err = syscall.ForkExec("/bin/sh", []string{"sh", "-c", string(s.Line)}, &syscall.ProcAttr{
+		Env:   env,
+		Files: []uintptr{0, 1, 2},
+		Sys:   &syscall.SysProcAttr{Setsid: true}, // a group of its own, which "kill 0" in it can't leave
+	})
+	if err != nil {
+		return 0, fmt.Errorf("starting /bin/sh: %w", err)
+	}
+	return pid, release()
+}
+
+// release lets go of the output pipe, whose end then comes when the command's processes are gone.
+func release() error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", os.DevNull, err)
+	}
+	defer null.Close()
+	for fd := 1; fd <= 2; fd++ {
+		if err := duplicate(int(null.Fd()), fd); err != nil {
+			return fmt.Errorf("letting go of the output: %w", err)
+		}
+	}
+	return nil
+}
+
+// limit sets the bounds that the command inherits.
+func limit(s spec) error {
+	limits := []struct {
+		name      string
+		resource  int
+		soft, max uint64
+	}{
+		{"core files", unix.RLIMIT_CORE, 0, 0},
+		{"open files", unix.RLIMIT_NOFILE, 1024, 64 << 10},
+	}
+	for _, l := range limits {
+		if err := lower(l.resource, l.soft, l.max); err != nil {
+			return fmt.Errorf("limiting %s: %w", l.name, err)
+		}
+	}
+	return limitProcesses(s)
+}
+
+// lower sets a limit without raising either bound.
+func lower(resource int, soft, hard uint64) error {
+	var now syscall.Rlimit
+	if err := syscall.Getrlimit(resource, &now); err != nil {
+		return err
+	}
+	now.Max = min(now.Max, hard)
+	now.Cur = min(now.Max, soft)
+	return syscall.Setrlimit(resource, &now)
+}
+
+// supervise waits for the shell's end, or hastens it when control ends, and then ends what it left
+// behind. At LevelNamespace the end of the calling process does the last part.
+func supervise(pid int, control io.Reader, level Level) report {
+	var reaped atomic.Bool
+	go func() {
+		io.Copy(io.Discard, control)
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			if !reaped.Load() {
+				syscall.Kill(-pid, sig)
+			}
+			time.Sleep(grace)
+		}
+	}()
+	ws, err := waitFor(pid)
+	reaped.Store(true)
+	if err != nil {
+		return report{Err: fmt.Sprintf("waiting for the command: %v", err)}
+	}
+	r := report{Exit: ws.ExitStatus(), Leftovers: sweep(pid, level)}
+	if ws.Signaled() {
+		r.Signal = int(ws.Signal())
+	}
+	return r
+}
+
+// waitFor reaps children until pid is among them.
+func waitFor(pid int) (syscall.WaitStatus, error) {
+	for {
+		var ws syscall.WaitStatus
+		switch got, err := syscall.Wait4(-1, &ws, 0, nil); {
+		case err == syscall.EINTR:
+		case err != nil:
+			return ws, err
+		case got == pid:
+			return ws, nil
+		}
+	}
+}
+
+// reap collects the children that have ended and tells whether any are left.
+func reap() (more bool) {
+	for {
+		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
+		case err == syscall.EINTR:
+		case err != nil:
+			return false
+		case pid == 0:
+			return true
+		}
+	}
+}
