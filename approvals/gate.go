@@ -1,0 +1,269 @@
+package approvals
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"nod/store"
+)
+
+// Viewer makes requests visible, in the transaction that makes them true.
+type Viewer interface {
+	// ShowPending puts up the card of a new request.
+	ShowPending(tx *store.Tx, p Pending) error
+	// ClosePending takes the buttons off the card and says what became of the request. It may come a second time, when a
+	// nod was withdrawn or expired before its call could run.
+	ClosePending(tx *store.Tx, p Pending) error
+}
+
+// Options are what a gate can be told. The zero value of each field is its default.
+type Options struct {
+	TTL time.Duration // how long a request waits for a person; 24 h by default
+	// BuiltInDeny names the paths that no rule, bypass or person opens, with the reason that the model is told.
+	BuiltInDeny func(Path) (reason string, denied bool)
+	Log         *slog.Logger // nothing is logged by default
+}
+
+const defaultTTL = 24 * time.Hour
+
+// Gate decides what may run. Its methods may be called from any goroutine; those that take a transaction see and change
+// the state of that transaction only.
+type Gate struct {
+	db      *store.DB
+	rules   *Rules
+	view    Viewer
+	options Options
+	changes bell
+}
+
+// NewGate makes the gate of a database. There must be only one, since it wakes those who wait in the same process.
+func NewGate(db *store.DB, rules *Rules, view Viewer, o Options) *Gate {
+	o.TTL = cmp.Or(o.TTL, defaultTTL)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.BuiltInDeny == nil {
+		o.BuiltInDeny = func(Path) (string, bool) { return "", false }
+	}
+	return &Gate{db: db, rules: rules, view: view, options: o}
+}
+
+// Verdict is what the gate says of a call.
+type Verdict string
+
+const (
+	Allow Verdict = "allow"
+	Ask   Verdict = "ask"
+	Deny  Verdict = "deny"
+)
+
+// Ruling is a verdict with its reason. The zero value allows nothing.
+type Ruling struct {
+	Verdict  Verdict
+	Reason   string // for the audit, and for the model when it is a denial
+	approved Approved
+}
+
+// Approved is what the executor needs to run the call; ok only when the verdict is Allow.
+func (r Ruling) Approved() (a Approved, ok bool) { return r.approved, r.Verdict == Allow }
+
+// Approved lets one call run. Only a gate makes one that covers anything; the zero value covers nothing.
+type Approved struct {
+	call    store.CallID
+	digest  string
+	subject Subject
+	how     string
+}
+
+// Covers returns nil only for the call that was approved, with the digest under which it was.
+func (a Approved) Covers(call store.CallID, digest string) error {
+	if a.digest == "" || a.call == "" {
+		return errors.New("the call was not approved")
+	}
+	if a.call != call || a.digest != digest {
+		return ErrChanged
+	}
+	return nil
+}
+
+// Subject is what was judged, with the facts that the call must still meet.
+func (a Approved) Subject() Subject { return a.subject }
+
+// How says who or what let the call run, for the audit.
+func (a Approved) How() string { return a.how }
+
+var (
+	// ErrChanged says that the call is not what was nodded to: a file, a folder or an argument has changed since.
+	ErrChanged = errors.New("the call has changed since it was approved")
+	// ErrNotApproved says that a request holds no nod to redeem: it waits, or was rejected, used, withdrawn or expired.
+	ErrNotApproved = errors.New("the call has no approval that can be used")
+	// ErrDenied says that a denial came up after the nod.
+	ErrDenied = errors.New("the call is denied")
+)
+
+// Judge says whether a call may run: built-in denies, then the first matching rule (a deny ends it), then what the run
+// context opens, then that rule's allow, then bypasses. Everything else is asked, also when no rule matches or the rules
+// can't be loaded; what nobody may decide is denied. tx must be writable: a bypass records what it lets through.
+func (g *Gate) Judge(tx *store.Tx, r Request) (Ruling, error) {
+	digest, err := r.Digest()
+	if err != nil {
+		return Ruling{}, err
+	}
+	if r.Call == "" || r.Session == "" || r.Tool == "" {
+		return Ruling{}, errors.New("judging a call: it has no id, no session or no tool")
+	}
+	ruling, err := g.judge(tx, r)
+	switch {
+	case err != nil:
+		return Ruling{}, err
+	case ruling.Verdict == Ask && !hasDecider(r):
+		return Ruling{Verdict: Deny, Reason: "it needs approval, and there is nobody to ask (" + ruling.Reason + ")"}, nil
+	case ruling.Verdict == Allow:
+		ruling.approved = Approved{call: r.Call, digest: digest, subject: r.Subject, how: ruling.Reason}
+	}
+	return ruling, nil
+}
+
+func (g *Gate) judge(tx *store.Tx, r Request) (Ruling, error) {
+	if reason, denied := g.builtIn(r); denied {
+		return Ruling{Verdict: Deny, Reason: reason}, nil
+	}
+	rule, found, err := g.rules.first(tx, r)
+	if err != nil {
+		g.options.Log.Error("the rules can't be loaded, so everything asks", "err", err, "call", r.Call, "tool", r.Tool)
+		return Ruling{Verdict: Ask, Reason: "the rules can't be loaded"}, nil
+	}
+	reason := rule.reason()
+	switch {
+	case !found:
+		reason = "no rule speaks of it"
+	case rule.Action == ActionDeny:
+		return Ruling{Verdict: Deny, Reason: reason}, nil
+	}
+	if g.opens(r) {
+		return Ruling{Verdict: Allow, Reason: "the run context opens " + r.Paths[0].Shown}, nil
+	}
+	// The rule's allow is looked at before the bypasses, so that a bypass lists only what would have asked without it.
+	if found && rule.Action == ActionAllow {
+		return Ruling{Verdict: Allow, Reason: reason}, nil
+	}
+	grant, covered, err := g.bypass(tx, r)
+	switch {
+	case err != nil:
+		return Ruling{}, err
+	case covered:
+		return Ruling{Verdict: Allow, Reason: grant.how()}, nil
+	}
+	return Ruling{Verdict: Ask, Reason: reason}, nil
+}
+
+func (g *Gate) builtIn(r Request) (string, bool) {
+	for _, p := range r.Paths {
+		if reason, denied := g.options.BuiltInDeny(p); denied {
+			return reason, true
+		}
+	}
+	return "", false
+}
+
+// opens says whether the run context lets a file tool touch all of its paths freely. Only file tools: what else a
+// command does is not told by its paths.
+func (g *Gate) opens(r Request) bool {
+	if len(r.Paths) == 0 || !g.rules.sets.has(FSAny, r.Tool) {
+		return false
+	}
+	return !slices.ContainsFunc(r.Paths, func(p Path) bool {
+		open := func(folder string) bool { return matchPath(folder, p.Canonical, false) }
+		return !slices.ContainsFunc(r.Context.Writes, open) && (p.Write || !slices.ContainsFunc(r.Context.Reads, open))
+	})
+}
+
+func hasDecider(r Request) bool {
+	return slices.ContainsFunc(r.Deciders, func(id store.UserID) bool { return id != 0 })
+}
+
+// Redeem spends a nod: once, in time, and only for exactly what was shown. fresh is the call as it is now, made anew from
+// its stored arguments. A nod to run an interrupted call again lets a new call run that is the same but for its id.
+// Errors: ErrChanged, ErrNotApproved, ErrDenied, ErrUnknown; none of them spends anything.
+func (g *Gate) Redeem(tx *store.Tx, id store.ApprovalID, fresh Request) (Approved, error) {
+	p, err := mustGet(tx, id)
+	if err != nil {
+		return Approved{}, err
+	}
+	now := wallNow()
+	if p.State != StateApproved && p.State != StateAgain {
+		return Approved{}, fmt.Errorf("%w: it is %s", ErrNotApproved, p.State)
+	}
+	if p.overdue(now) {
+		return Approved{}, fmt.Errorf("%w: it expired before the call could run", ErrNotApproved)
+	}
+	digest, err := fresh.Digest()
+	if err != nil {
+		return Approved{}, err
+	}
+	shown := fresh
+	if p.State == StateAgain {
+		shown.Call = p.Request.Call
+	}
+	if was, err := shown.Digest(); err != nil || was != p.Digest {
+		return Approved{}, errors.Join(ErrChanged, err)
+	}
+	if reason, denied := g.denied(tx, fresh); denied {
+		return Approved{}, fmt.Errorf("%w: %s", ErrDenied, reason)
+	}
+	p.State, p.Ended = StateUsed, now
+	if err := g.record(tx, p); err != nil {
+		return Approved{}, err
+	}
+	return Approved{call: fresh.Call, digest: digest, subject: fresh.Subject, how: p.how()}, nil
+}
+
+// denied looks again for what no nod lifts, since a deny may have been added while the request waited.
+func (g *Gate) denied(tx *store.Tx, r Request) (reason string, denied bool) {
+	if reason, denied := g.builtIn(r); denied {
+		return reason, true
+	}
+	rule, found, err := g.rules.first(tx, r)
+	if err != nil {
+		// Rules that can't be loaded mean that a person must be asked, and one was.
+		g.options.Log.Error("the rules can't be loaded", "err", err, "call", r.Call, "tool", r.Tool)
+		return "", false
+	}
+	return rule.reason(), found && rule.Action == ActionDeny
+}
+
+func (p Pending) how() string {
+	how := fmt.Sprintf("approval %s: %s by user %d", p.ID, p.Verb, p.By)
+	if p.Gave != "" {
+		how += ", which gave " + p.Gave
+	}
+	return how
+}
+
+// bell wakes everybody who listens. The zero value is ready.
+type bell struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+// listen must be called before looking at what ring announces.
+func (b *bell) listen() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
+}

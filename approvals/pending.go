@@ -1,0 +1,354 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"nod/store"
+)
+
+var (
+	pendingTable = store.NewTable[store.ApprovalID, Pending]("approvals", store.ParseApprovalID)
+	// liveTable lists the requests that can still come to something, with their expiry, so that none of the others need
+	// be read.
+	liveTable = store.NewTable[store.ApprovalID, time.Time]("approvals_live", store.ParseApprovalID)
+	// callsTable holds the newest request of each call.
+	callsTable = store.NewTable[store.CallID, store.ApprovalID]("approvals_calls", store.ParseText[store.CallID])
+)
+
+// Kind is what a person is asked for.
+type Kind string
+
+const (
+	KindApproval    Kind = "approval"    // may this call run?
+	KindQuestion    Kind = "question"    // what is the answer?
+	KindInterrupted Kind = "interrupted" // a call whose outcome is unknown: run it again?
+)
+
+// State is where a request stands.
+type State string
+
+const (
+	StateWaiting   State = "waiting"
+	StateApproved  State = "approved" // and not yet redeemed
+	StateRejected  State = "rejected"
+	StateAnswered  State = "answered"
+	StateAgain     State = "again" // and not yet redeemed
+	StateSkipped   State = "skipped"
+	StateExpired   State = "expired"   // nobody decided, or nobody redeemed the nod, in time
+	StateWithdrawn State = "withdrawn" // by /stop, or because the call was asked about anew
+	StateUsed      State = "used"      // the nod was redeemed: its call may have run
+)
+
+// alive says whether the request waits for a person, or holds a nod that was not redeemed.
+func (s State) alive() bool { return s == StateWaiting || s == StateApproved || s == StateAgain }
+
+// Verb is what a person can decide.
+type Verb string
+
+const (
+	VerbApprove      Verb = "approve"
+	VerbReject       Verb = "reject"
+	VerbGrant15      Verb = "grant15"       // approve, and let the category through for 15 minutes
+	VerbGrantSession Verb = "grant_session" // approve, and let the category through in this session
+	VerbAlways       Verb = "always"        // approve, and never ask again about exactly this
+	VerbAnswer       Verb = "answer"
+	VerbAgain        Verb = "again"
+	VerbSkip         Verb = "skip"
+)
+
+// outcomes are the verbs that each kind of request knows, with the state that they lead to.
+var outcomes = map[Kind]map[Verb]State{
+	KindApproval: {
+		VerbApprove: StateApproved, VerbReject: StateRejected,
+		VerbGrant15: StateApproved, VerbGrantSession: StateApproved, VerbAlways: StateApproved,
+	},
+	KindQuestion:    {VerbAnswer: StateAnswered, VerbSkip: StateSkipped},
+	KindInterrupted: {VerbAgain: StateAgain, VerbSkip: StateSkipped},
+}
+
+// Decision is what a person said.
+type Decision struct {
+	Verb   Verb   `json:"verb,omitempty"`
+	Reason string `json:"reason,omitempty"` // of a rejection or a withdrawal
+	Answer string `json:"answer,omitempty"` // to a question
+}
+
+// Pending is one request to a person, from the asking to its end. It is kept as the record of who decided what.
+type Pending struct {
+	ID       store.ApprovalID `json:"id"` // the nonce that buttons carry
+	Kind     Kind             `json:"kind"`
+	Request  Request          `json:"request"`
+	Question *Question        `json:"question,omitempty"`
+	Note     string           `json:"note,omitempty"` // nod's own line on the card, such as that a file has changed
+	Digest   string           `json:"digest"`         // of Request, as it was shown
+	State    State            `json:"state"`
+	Created  time.Time        `json:"created"`
+	Expires  time.Time        `json:"expires,omitzero"` // zero for an interrupted call, which waits for ever
+	Decided  time.Time        `json:"decided,omitzero"` // when it ceased to wait
+	Ended    time.Time        `json:"ended,omitzero"`   // when it ceased to be alive
+	By       store.UserID     `json:"by,omitempty"`     // who decided; 0 when nobody did
+	Decision
+	Gave string `json:"gave,omitempty"` // the id of the rule or grant that came of the decision
+}
+
+// wallNow is the time by the wall clock alone: that is what is stored, and what counts after a suspend.
+func wallNow() time.Time { return time.Now().UTC().Round(0) }
+
+func (p Pending) overdue(now time.Time) bool {
+	return p.State.alive() && !p.Expires.IsZero() && !now.Before(p.Expires)
+}
+
+var (
+	// ErrUnknown says that there is no such request.
+	ErrUnknown = errors.New("there is no such request")
+	// ErrNotYours says that this person may not decide the request, which stays as it is.
+	ErrNotYours = errors.New("this request is for somebody else to decide")
+	// ErrUnfit says that the decision does not fit the request, which stays as it is.
+	ErrUnfit = errors.New("this request can't be decided that way")
+	// ErrNobody says that a request names nobody who may decide it.
+	ErrNobody = errors.New("nobody may decide this request")
+)
+
+// DecidedError says that a decision came too late, and what holds instead.
+type DecidedError struct{ Pending Pending }
+
+func (e *DecidedError) Error() string { return "the request is already " + string(e.Pending.State) }
+
+// Ask puts a request before the people who may decide it: the record and what the view makes of it are in the caller's
+// commit. A call has at most one live request: the same question asked again gives back the one there is, with the nod it
+// may already hold, and another question about the call ends the earlier one.
+func (g *Gate) Ask(tx *store.Tx, kind Kind, r Request, q *Question, note string) (Pending, error) {
+	digest, err := r.Digest()
+	switch {
+	case err != nil:
+		return Pending{}, err
+	case r.Call == "" || r.Session == "":
+		return Pending{}, errors.New("asking a person: the call has no id or no session")
+	case !hasDecider(r):
+		return Pending{}, ErrNobody
+	case outcomes[kind] == nil || (kind == KindQuestion) != (q != nil):
+		return Pending{}, fmt.Errorf("asking a person: a request of kind %q with the wrong question", kind)
+	}
+	now := wallNow()
+	earlier, found, err := g.Find(tx, r.Call)
+	switch {
+	case err != nil:
+		return Pending{}, err
+	case !found || !earlier.State.alive():
+	case earlier.overdue(now):
+		err = g.settle(tx, &earlier, StateExpired, now)
+	case earlier.Kind == kind && earlier.Digest == digest:
+		return earlier, nil
+	default:
+		err = g.withdraw(tx, &earlier, "asked anew", now)
+	}
+	if err != nil {
+		return Pending{}, err
+	}
+	return g.open(tx, Pending{
+		ID: store.NewApprovalID(), Kind: kind, Request: r, Question: q, Note: note, Digest: digest,
+		State: StateWaiting, Created: now,
+	})
+}
+
+func (g *Gate) open(tx *store.Tx, p Pending) (Pending, error) {
+	if p.Kind != KindInterrupted {
+		p.Expires = p.Created.Add(g.options.TTL)
+	}
+	if err := callsTable.Put(tx, p.Request.Call, p.ID); err != nil {
+		return Pending{}, err
+	}
+	if err := g.record(tx, p); err != nil {
+		return Pending{}, err
+	}
+	if err := g.view.ShowPending(tx, p); err != nil {
+		return Pending{}, fmt.Errorf("showing a request: %w", err)
+	}
+	return p, nil
+}
+
+// record writes the request and keeps the list of live ones true. Whoever waits hears of it after the commit.
+func (g *Gate) record(tx *store.Tx, p Pending) error {
+	if err := pendingTable.Put(tx, p.ID, p); err != nil {
+		return err
+	}
+	tx.OnCommit(g.changes.ring)
+	if p.State.alive() {
+		return liveTable.Put(tx, p.ID, p.Expires)
+	}
+	return liveTable.Delete(tx, p.ID)
+}
+
+// settle records a request that ceased to wait, or whose nod was taken back, and tells the view.
+func (g *Gate) settle(tx *store.Tx, p *Pending, state State, now time.Time) error {
+	if p.State == StateWaiting {
+		p.Decided = now
+	}
+	if p.State = state; !state.alive() {
+		p.Ended = now
+	}
+	if err := g.record(tx, *p); err != nil {
+		return err
+	}
+	if err := g.view.ClosePending(tx, *p); err != nil {
+		return fmt.Errorf("closing a request: %w", err)
+	}
+	return nil
+}
+
+func (g *Gate) withdraw(tx *store.Tx, p *Pending, why string, now time.Time) error {
+	p.Reason = why
+	return g.settle(tx, p, StateWithdrawn, now)
+}
+
+// Get reads one request.
+func (g *Gate) Get(tx *store.Tx, id store.ApprovalID) (Pending, bool, error) {
+	return pendingTable.Get(tx, id)
+}
+
+// Find is the newest request of the call.
+func (g *Gate) Find(tx *store.Tx, call store.CallID) (Pending, bool, error) {
+	id, ok, err := callsTable.Get(tx, call)
+	if err != nil || !ok {
+		return Pending{}, false, err
+	}
+	return g.Get(tx, id)
+}
+
+// Waiting lists what waits for a person, the oldest first.
+func (g *Gate) Waiting(tx *store.Tx) ([]Pending, error) {
+	return g.alive(tx, func(p Pending) bool { return p.State == StateWaiting })
+}
+
+// alive lists the live requests that keep wants, the oldest first.
+func (g *Gate) alive(tx *store.Tx, keep func(Pending) bool) (all []Pending, err error) {
+	err = liveTable.Scan(tx, nil, func(id store.ApprovalID, _ time.Time) (bool, error) {
+		p, ok, err := pendingTable.Get(tx, id)
+		if err == nil && ok && keep(p) {
+			all = append(all, p)
+		}
+		return true, err
+	})
+	slices.SortFunc(all, func(a, b Pending) int { return a.Created.Compare(b.Created) })
+	return all, err
+}
+
+// Wait blocks until the request no longer waits, or ctx ends. It may be called at any time, also after a restart and by
+// several at once.
+func (g *Gate) Wait(ctx context.Context, id store.ApprovalID) (Pending, error) {
+	for {
+		changed := g.changes.listen()
+		p, err := g.look(id)
+		if err != nil || p.State != StateWaiting {
+			return p, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return p, context.Cause(ctx)
+		}
+	}
+}
+
+func (g *Gate) look(id store.ApprovalID) (p Pending, err error) {
+	err = g.db.View(func(tx *store.Tx) error {
+		p, err = mustGet(tx, id)
+		return err
+	})
+	return p, err
+}
+
+func mustGet(tx *store.Tx, id store.ApprovalID) (Pending, error) {
+	p, ok, err := pendingTable.Get(tx, id)
+	if err == nil && !ok {
+		err = ErrUnknown
+	}
+	return p, err
+}
+
+// Decide is a person's press, reply or answer, in a commit of its own. The first decision wins. Later ones get a
+// *DecidedError that holds what was decided; a request that was overdue expires instead. A person who is not among the
+// deciders gets ErrNotYours, and a verb that does not fit ErrUnfit, and the request goes on waiting.
+func (g *Gate) Decide(id store.ApprovalID, by store.UserID, d Decision) (Pending, error) {
+	var p Pending
+	var late error
+	err := g.db.Update(func(tx *store.Tx) (err error) {
+		if p, err = mustGet(tx, id); err != nil {
+			return err
+		}
+		if by == 0 || !slices.Contains(p.Request.Deciders, by) {
+			return ErrNotYours
+		}
+		if p.State != StateWaiting {
+			return &DecidedError{Pending: p}
+		}
+		now := wallNow()
+		if p.overdue(now) {
+			err = g.settle(tx, &p, StateExpired, now)
+			late = &DecidedError{Pending: p}
+			return err
+		}
+		return g.decide(tx, &p, by, d, now)
+	})
+	if errors.Is(err, ErrNotYours) {
+		g.options.Log.Warn("somebody else pressed", "approval", id, "user", by, "verb", d.Verb)
+	}
+	if err != nil {
+		return Pending{}, err
+	}
+	return p, late
+}
+
+func (g *Gate) decide(tx *store.Tx, p *Pending, by store.UserID, d Decision, now time.Time) error {
+	state, ok := outcomes[p.Kind][d.Verb]
+	if !ok || (d.Verb == VerbAnswer && d.Answer == "") {
+		return fmt.Errorf("%w: %q for a request of kind %s", ErrUnfit, d.Verb, p.Kind)
+	}
+	p.By, p.Decision = by, d
+	if err := g.give(tx, p, now); err != nil {
+		return err
+	}
+	return g.settle(tx, p, state, now)
+}
+
+// give writes the bypass or rule that comes with ⏱, 🔄 and ♾.
+func (g *Gate) give(tx *store.Tx, p *Pending, now time.Time) error {
+	switch p.Verb {
+	case VerbGrant15, VerbGrantSession:
+		grant, err := newGrant(*p, now)
+		if err != nil {
+			return err
+		}
+		p.Gave = grant.ID
+		return putGrant(tx, grant)
+	case VerbAlways:
+		rule, err := exactly(p.Request, p.By)
+		if err != nil {
+			return err
+		}
+		rule, err = g.rules.Add(tx, rule)
+		p.Gave = rule.ID
+		return err
+	}
+	return nil
+}
+
+// Withdraw takes back what waits for a person in the turn, and the nods of it that were not yet redeemed. It gives back
+// what it closed, the oldest first.
+func (g *Gate) Withdraw(tx *store.Tx, turn store.TurnID, why string) ([]Pending, error) {
+	open, err := g.alive(tx, func(p Pending) bool { return p.Request.Turn == turn })
+	if err != nil {
+		return nil, err
+	}
+	now := wallNow()
+	for i := range open {
+		if err := g.withdraw(tx, &open[i], why, now); err != nil {
+			return nil, err
+		}
+	}
+	return open, nil
+}

@@ -1,0 +1,207 @@
+package approvals
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/store"
+)
+
+var (
+	rulesTable = store.NewTable[store.Text, Rule]("rules", store.ParseText[store.Text])
+	// seedsTable remembers which defaults were put down, so that one that a person deleted stays deleted.
+	seedsTable = store.NewTable[store.Text, time.Time]("rule_seeds", store.ParseText[store.Text])
+)
+
+// Rules is the persisted set of rules. It keeps nothing in memory: what a transaction sees is what holds.
+type Rules struct {
+	seeds []Rule
+	sets  ToolSets
+}
+
+// NewRules takes the defaults, whose ids and times are set by Seed, and the sets of tools that rules refer to.
+func NewRules(seeds []Rule, sets ToolSets) *Rules {
+	named := slices.Clone(seeds)
+	for i := range named {
+		named[i].Seeded = true
+		named[i].Group = cmp.Or(named[i].Group, DefaultGroup)
+		named[i].ID = seedID(named[i])
+	}
+	return &Rules{seeds: named, sets: sets}
+}
+
+// seedID names a default by what it says: one that was reworded or moved is a new one.
+func seedID(r Rule) string {
+	r.ID, r.Created = "", time.Time{}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", r))
+	return "seed-" + hex.EncodeToString(sum[:8])
+}
+
+// Seed puts down the defaults that were not put down before and removes those that are none any more. A default that a
+// person deleted does not come back until it says something else.
+func (rs *Rules) Seed(tx *store.Tx) error {
+	now := wallNow()
+	current := map[string]bool{}
+	for i, seed := range rs.seeds {
+		if err := seed.check(rs.sets); err != nil {
+			return fmt.Errorf("seeding the rule %q: %w", seed.Words(), err)
+		}
+		current[seed.ID] = true
+		known, err := seedsTable.Has(tx, store.Text(seed.ID))
+		if err != nil {
+			return fmt.Errorf("seeding rules: %w", err)
+		}
+		if known {
+			continue
+		}
+		seed.Created = now.Add(time.Duration(i)) // ages keep the order in which they are given
+		if err := put(tx, seed); err != nil {
+			return err
+		}
+		if err := seedsTable.Put(tx, store.Text(seed.ID), now); err != nil {
+			return fmt.Errorf("seeding rules: %w", err)
+		}
+	}
+	return rs.unseed(tx, current)
+}
+
+func (rs *Rules) unseed(tx *store.Tx, current map[string]bool) error {
+	var stale []store.Text
+	err := seedsTable.Scan(tx, nil, func(id store.Text, _ time.Time) (bool, error) {
+		if !current[string(id)] {
+			stale = append(stale, id)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("removing old default rules: %w", err)
+	}
+	for _, id := range stale {
+		if err := seedsTable.Delete(tx, id); err != nil {
+			return fmt.Errorf("removing old default rules: %w", err)
+		}
+		if err := rs.Delete(tx, string(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// All is every rule in the order of consultation: by priority, the highest first, then by age, the oldest first. One
+// that can't be understood is an error, since leaving it out could leave out a deny.
+func (rs *Rules) All(tx *store.Tx) ([]Rule, error) {
+	all, err := rulesTable.All(tx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("loading the rules: %w", err)
+	}
+	for _, r := range all {
+		if err := r.check(rs.sets); err != nil {
+			return nil, fmt.Errorf("loading the rules: rule %s: %w", r.ID, err)
+		}
+	}
+	slices.SortFunc(all, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// Add puts down a rule and gives it its id and age. A rule that says the same of the same calls is there only once:
+// then the one that was there is given back.
+func (rs *Rules) Add(tx *store.Tx, r Rule) (Rule, error) {
+	r.Group = cmp.Or(r.Group, DefaultGroup)
+	if err := r.check(rs.sets); err != nil {
+		return Rule{}, fmt.Errorf("adding a rule: %w", err)
+	}
+	all, err := rs.All(tx)
+	if err != nil {
+		return Rule{}, err
+	}
+	if i := slices.IndexFunc(all, r.same); i >= 0 {
+		return all[i], nil
+	}
+	r.ID, r.Created, r.Seeded = newID(), wallNow(), false
+	return r, put(tx, r)
+}
+
+// newID is 60 random bits in letters and digits, short enough for a button beside other data.
+func newID() string { return strings.ToLower(rand.Text()[:12]) }
+
+func put(tx *store.Tx, r Rule) error {
+	if err := rulesTable.Put(tx, store.Text(r.ID), r); err != nil {
+		return fmt.Errorf("writing a rule: %w", err)
+	}
+	return nil
+}
+
+// Delete removes a rule; one that is gone already is no error.
+func (rs *Rules) Delete(tx *store.Tx, id string) error {
+	if err := rulesTable.Delete(tx, store.Text(id)); err != nil {
+		return fmt.Errorf("deleting a rule: %w", err)
+	}
+	return nil
+}
+
+// Denies says whether every call of the tool would be denied, so that it need not be offered. A tool that a rule of
+// higher standing lets through for some arguments is not.
+func (rs *Rules) Denies(tx *store.Tx, group, tool, agent string, source Source) (bool, error) {
+	all, err := rs.All(tx)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range consulted(all, group) {
+		if !r.concerns(tool, agent, source, rs.sets) {
+			continue
+		}
+		if !r.conditional() || r.Action != ActionDeny {
+			return r.Action == ActionDeny, nil
+		}
+	}
+	return false, nil
+}
+
+// first is the rule that speaks of the request: the first of its context's group, else the first of the default group.
+func (rs *Rules) first(tx *store.Tx, req Request) (Rule, bool, error) {
+	all, err := rs.All(tx)
+	if err != nil {
+		return Rule{}, false, err
+	}
+	for _, r := range consulted(all, req.Context.Group) {
+		if r.Matches(req, rs.sets) {
+			return r, true, nil
+		}
+	}
+	return Rule{}, false, nil
+}
+
+// consulted is the rules of the group and then those of the default group, each in their order.
+func consulted(all []Rule, group string) []Rule {
+	var own, rest []Rule
+	for _, r := range all {
+		switch r.Group {
+		case DefaultGroup:
+			rest = append(rest, r)
+		case group:
+			own = append(own, r)
+		}
+	}
+	return append(own, rest...)
+}
+
+// exactly is the rule that ♾ Always gives: this call with these arguments in this folder, and nothing else (S-A12).
+func exactly(r Request, by store.UserID) (Rule, error) {
+	args, err := normal(r.Args)
+	if err != nil {
+		return Rule{}, fmt.Errorf("making a rule: %w", err)
+	}
+	return Rule{
+		Group: cmp.Or(r.Context.Group, DefaultGroup), Priority: PriorityPerson, Tool: r.Tool, Args: json.RawMessage(args),
+		Dir: r.Subject.Dir, Action: ActionAllow, Note: AlwaysWords(r), By: by,
+	}, nil
+}

@@ -1,0 +1,98 @@
+package approvals
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxWords is how much of a command the words of a rule repeat, in characters.
+const maxWords = 200
+
+// Words says what the rule does, for people: "ask before any tool", "allow writing files in /w/memory without asking".
+// The text may hold what a model wrote: whoever shows it escapes it as any other.
+func (r Rule) Words() string {
+	if r.Args != nil && r.Note != "" {
+		return r.Note
+	}
+	what := r.toolWords()
+	if r.Args != nil {
+		what += " with exactly the arguments " + clip(string(r.Args))
+	}
+	if r.Path != "" {
+		what += " in " + strings.TrimPrefix(r.Path, GlobPrefix)
+	}
+	if r.Dir != "" {
+		what += " in " + r.Dir
+	}
+	if r.Agent != "" {
+		what += " by the agent " + r.Agent
+	}
+	switch r.Source {
+	case Telegram:
+		what += " in chats"
+	case Cron:
+		what += " in jobs"
+	}
+	switch r.Action {
+	case ActionAllow:
+		return "allow " + what + " without asking"
+	case ActionDeny:
+		return "never allow " + what
+	default:
+		return "ask before " + what
+	}
+}
+
+// reason names the rule in a ruling.
+func (r Rule) reason() string {
+	reason := "rule " + r.ID + ": " + r.Words()
+	if r.Note != "" && r.Args == nil {
+		reason += " (" + r.Note + ")"
+	}
+	return reason
+}
+
+func (r Rule) toolWords() string {
+	switch r.Tool {
+	case "*":
+		return "any tool"
+	case FSRead:
+		return "reading files"
+	case FSWrite:
+		return "writing files"
+	case FSAny:
+		return "reading or writing files"
+	}
+	if prefix, ok := strings.CutSuffix(r.Tool, "*"); ok {
+		return fmt.Sprintf("tools that begin with `%s`", prefix)
+	}
+	return "`" + r.Tool + "`"
+}
+
+// AlwaysWords says what ♾ Always would cover for this request: "always run `git status` in /w without asking, in chats
+// and jobs". It is shown before the person confirms, below the subject in full.
+func AlwaysWords(r Request) string {
+	what := fmt.Sprintf("always let `%s` run with exactly the arguments shown", r.Tool)
+	switch {
+	case r.Subject.Kind == Command:
+		what = "always run `" + clip(r.Subject.Text) + "`"
+	case len(r.Paths) == 1:
+		what += " on " + r.Paths[0].Shown
+	}
+	if r.Subject.Dir != "" {
+		what += " in " + r.Subject.Dir
+	}
+	return what + " without asking, in chats and jobs"
+}
+
+// clip keeps the head of a text, cut between characters.
+func clip(s string) string {
+	n := 0
+	for i := range s {
+		if n == maxWords {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}
