@@ -71,7 +71,7 @@ func (g *Gate) expireOne(id store.ApprovalID, now time.Time) error {
 		if err != nil || !p.overdue(now) {
 			return err
 		}
-		return g.settle(tx, &p, StateExpired, now)
+		return g.settle(tx, &p, Expired, now)
 	})
 	if err != nil {
 		return fmt.Errorf("approval %s: %w", id, err)

@@ -72,25 +72,27 @@ func (r Ruling) Approved() (a Approved, ok bool) { return r.approved, r.Verdict 
 
 // Approved lets one call run. Only a gate makes one that covers anything; the zero value covers nothing.
 type Approved struct {
-	call    store.CallID
 	digest  string
-	subject Subject
+	request Request
 	how     string
 }
 
 // Covers returns nil only for the call that was approved, with the digest under which it was.
 func (a Approved) Covers(call store.CallID, digest string) error {
-	if a.digest == "" || a.call == "" {
+	if a.digest == "" || a.request.Call == "" {
 		return errors.New("the call was not approved")
 	}
-	if a.call != call || a.digest != digest {
+	if a.request.Call != call || a.digest != digest {
 		return ErrChanged
 	}
 	return nil
 }
 
+// Request is the call as it was let through.
+func (a Approved) Request() Request { return a.request }
+
 // Subject is what was judged, with the facts that the call must still meet.
-func (a Approved) Subject() Subject { return a.subject }
+func (a Approved) Subject() Subject { return a.request.Subject }
 
 // How says who or what let the call run, for the audit.
 func (a Approved) How() string { return a.how }
@@ -122,7 +124,7 @@ func (g *Gate) Judge(tx *store.Tx, r Request) (Ruling, error) {
 	case ruling.Verdict == Ask && !hasDecider(r):
 		return Ruling{Verdict: Deny, Reason: "it needs approval, and there is nobody to ask (" + ruling.Reason + ")"}, nil
 	case ruling.Verdict == Allow:
-		ruling.approved = Approved{call: r.Call, digest: digest, subject: r.Subject, how: ruling.Reason}
+		ruling.approved = Approved{digest: digest, request: r, how: ruling.Reason}
 	}
 	return ruling, nil
 }
@@ -194,7 +196,7 @@ func (g *Gate) Redeem(tx *store.Tx, id store.ApprovalID, fresh Request) (Approve
 		return Approved{}, err
 	}
 	now := wallNow()
-	if p.State != StateApproved && p.State != StateAgain {
+	if p.State != Nodded && p.State != RunAgain {
 		return Approved{}, fmt.Errorf("%w: it is %s", ErrNotApproved, p.State)
 	}
 	if p.overdue(now) {
@@ -205,7 +207,7 @@ func (g *Gate) Redeem(tx *store.Tx, id store.ApprovalID, fresh Request) (Approve
 		return Approved{}, err
 	}
 	shown := fresh
-	if p.State == StateAgain {
+	if p.State == RunAgain {
 		shown.Call = p.Request.Call
 	}
 	if was, err := shown.Digest(); err != nil || was != p.Digest {
@@ -214,11 +216,11 @@ func (g *Gate) Redeem(tx *store.Tx, id store.ApprovalID, fresh Request) (Approve
 	if reason, denied := g.denied(tx, fresh); denied {
 		return Approved{}, fmt.Errorf("%w: %s", ErrDenied, reason)
 	}
-	p.State, p.Ended = StateUsed, now
+	p.State, p.Ended = Used, now
 	if err := g.record(tx, p); err != nil {
 		return Approved{}, err
 	}
-	return Approved{call: fresh.Call, digest: digest, subject: fresh.Subject, how: p.how()}, nil
+	return Approved{digest: digest, request: fresh, how: p.how()}, nil
 }
 
 // denied looks again for what no nod lifts, since a deny may have been added while the request waited.

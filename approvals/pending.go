@@ -23,28 +23,28 @@ var (
 type Kind string
 
 const (
-	KindApproval    Kind = "approval"    // may this call run?
-	KindQuestion    Kind = "question"    // what is the answer?
-	KindInterrupted Kind = "interrupted" // a call whose outcome is unknown: run it again?
+	Approval    Kind = "approval"    // may this call run?
+	Asked       Kind = "question"    // what is the answer?
+	Interrupted Kind = "interrupted" // a call whose outcome is unknown: run it again?
 )
 
 // State is where a request stands.
 type State string
 
 const (
-	StateWaiting   State = "waiting"
-	StateApproved  State = "approved" // and not yet redeemed
-	StateRejected  State = "rejected"
-	StateAnswered  State = "answered"
-	StateAgain     State = "again" // and not yet redeemed
-	StateSkipped   State = "skipped"
-	StateExpired   State = "expired"   // nobody decided, or nobody redeemed the nod, in time
-	StateWithdrawn State = "withdrawn" // by /stop, or because the call was asked about anew
-	StateUsed      State = "used"      // the nod was redeemed: its call may have run
+	Waiting   State = "waiting"
+	Nodded    State = "approved" // and not yet redeemed
+	Rejected  State = "rejected"
+	Answered  State = "answered"
+	RunAgain  State = "again" // and not yet redeemed
+	Skipped   State = "skipped"
+	Expired   State = "expired"   // nobody decided, or nobody redeemed the nod, in time
+	Withdrawn State = "withdrawn" // by /stop, or because the call was asked about anew
+	Used      State = "used"      // the nod was redeemed: its call may have run
 )
 
 // alive says whether the request waits for a person, or holds a nod that was not redeemed.
-func (s State) alive() bool { return s == StateWaiting || s == StateApproved || s == StateAgain }
+func (s State) alive() bool { return s == Waiting || s == Nodded || s == RunAgain }
 
 // Verb is what a person can decide.
 type Verb string
@@ -62,12 +62,12 @@ const (
 
 // outcomes are the verbs that each kind of request knows, with the state that they lead to.
 var outcomes = map[Kind]map[Verb]State{
-	KindApproval: {
-		VerbApprove: StateApproved, VerbReject: StateRejected,
-		VerbGrant15: StateApproved, VerbGrantSession: StateApproved, VerbAlways: StateApproved,
+	Approval: {
+		VerbApprove: Nodded, VerbReject: Rejected,
+		VerbGrant15: Nodded, VerbGrantSession: Nodded, VerbAlways: Nodded,
 	},
-	KindQuestion:    {VerbAnswer: StateAnswered, VerbSkip: StateSkipped},
-	KindInterrupted: {VerbAgain: StateAgain, VerbSkip: StateSkipped},
+	Asked:       {VerbAnswer: Answered, VerbSkip: Skipped},
+	Interrupted: {VerbAgain: RunAgain, VerbSkip: Skipped},
 }
 
 // Decision is what a person said.
@@ -94,6 +94,12 @@ type Pending struct {
 	Decision
 	Gave string `json:"gave,omitempty"` // the id of the rule or grant that came of the decision
 }
+
+// Open says whether the request still waits for a person.
+func (p Pending) Open() bool { return p.State == Waiting }
+
+// Approved says whether the request holds a nod that was not yet redeemed.
+func (p Pending) Approved() bool { return p.State == Nodded }
 
 // wallNow is the time by the wall clock alone: that is what is stored, and what counts after a suspend.
 func wallNow() time.Time { return time.Now().UTC().Round(0) }
@@ -130,7 +136,7 @@ func (g *Gate) Ask(tx *store.Tx, kind Kind, r Request, q *Question, note string)
 		return Pending{}, errors.New("asking a person: the call has no id or no session")
 	case !hasDecider(r):
 		return Pending{}, ErrNobody
-	case outcomes[kind] == nil || (kind == KindQuestion) != (q != nil):
+	case outcomes[kind] == nil || (kind == Asked) != (q != nil):
 		return Pending{}, fmt.Errorf("asking a person: a request of kind %q with the wrong question", kind)
 	}
 	now := wallNow()
@@ -140,7 +146,7 @@ func (g *Gate) Ask(tx *store.Tx, kind Kind, r Request, q *Question, note string)
 		return Pending{}, err
 	case !found || !earlier.State.alive():
 	case earlier.overdue(now):
-		err = g.settle(tx, &earlier, StateExpired, now)
+		err = g.settle(tx, &earlier, Expired, now)
 	case earlier.Kind == kind && earlier.Digest == digest:
 		return earlier, nil
 	default:
@@ -151,12 +157,12 @@ func (g *Gate) Ask(tx *store.Tx, kind Kind, r Request, q *Question, note string)
 	}
 	return g.open(tx, Pending{
 		ID: store.NewApprovalID(), Kind: kind, Request: r, Question: q, Note: note, Digest: digest,
-		State: StateWaiting, Created: now,
+		State: Waiting, Created: now,
 	})
 }
 
 func (g *Gate) open(tx *store.Tx, p Pending) (Pending, error) {
-	if p.Kind != KindInterrupted {
+	if p.Kind != Interrupted {
 		p.Expires = p.Created.Add(g.options.TTL)
 	}
 	if err := callsTable.Put(tx, p.Request.Call, p.ID); err != nil {
@@ -185,7 +191,7 @@ func (g *Gate) record(tx *store.Tx, p Pending) error {
 
 // settle records a request that ceased to wait, or whose nod was taken back, and tells the view.
 func (g *Gate) settle(tx *store.Tx, p *Pending, state State, now time.Time) error {
-	if p.State == StateWaiting {
+	if p.State == Waiting {
 		p.Decided = now
 	}
 	if p.State = state; !state.alive() {
@@ -202,7 +208,7 @@ func (g *Gate) settle(tx *store.Tx, p *Pending, state State, now time.Time) erro
 
 func (g *Gate) withdraw(tx *store.Tx, p *Pending, why string, now time.Time) error {
 	p.Reason = why
-	return g.settle(tx, p, StateWithdrawn, now)
+	return g.settle(tx, p, Withdrawn, now)
 }
 
 // Get reads one request.
@@ -221,7 +227,7 @@ func (g *Gate) Find(tx *store.Tx, call store.CallID) (Pending, bool, error) {
 
 // Waiting lists what waits for a person, the oldest first.
 func (g *Gate) Waiting(tx *store.Tx) ([]Pending, error) {
-	return g.alive(tx, func(p Pending) bool { return p.State == StateWaiting })
+	return g.alive(tx, func(p Pending) bool { return p.State == Waiting })
 }
 
 // alive lists the live requests that keep wants, the oldest first.
@@ -243,7 +249,7 @@ func (g *Gate) Wait(ctx context.Context, id store.ApprovalID) (Pending, error) {
 	for {
 		changed := g.changes.listen()
 		p, err := g.look(id)
-		if err != nil || p.State != StateWaiting {
+		if err != nil || p.State != Waiting {
 			return p, err
 		}
 		select {
@@ -283,12 +289,12 @@ func (g *Gate) Decide(id store.ApprovalID, by store.UserID, d Decision) (Pending
 		if by == 0 || !slices.Contains(p.Request.Deciders, by) {
 			return ErrNotYours
 		}
-		if p.State != StateWaiting {
+		if p.State != Waiting {
 			return &DecidedError{Pending: p}
 		}
 		now := wallNow()
 		if p.overdue(now) {
-			err = g.settle(tx, &p, StateExpired, now)
+			err = g.settle(tx, &p, Expired, now)
 			late = &DecidedError{Pending: p}
 			return err
 		}
