@@ -1,0 +1,240 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Server is the model service; it is an http.Handler for any base address (…/chat/completions, …/responses, …/models).
+type Server struct {
+	mu       sync.Mutex
+	script   func(Request) Reply
+	requests []Request
+	calls    int // ids given out
+}
+
+// New makes a server that asks script for each reply. Requests that are refused do not reach the script.
+func New(script func(Request) Reply) *Server { return &Server{script: script} }
+
+// Sequence is a script of one reply for each request. Requests beyond the last get a 500 that says so.
+func Sequence(replies ...Reply) func(Request) Reply {
+	n := 0
+	return func(r Request) Reply {
+		if n == len(replies) {
+			return Fail(http.StatusInternalServerError, "script_over",
+				fmt.Sprintf("the script has only %d replies; this request ends with %q", n, r.LastUser()))
+		}
+		n++
+		return replies[n-1]
+	}
+}
+
+// Requests gives all requests so far that were legal, in order of arrival.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+const maxBody = 64 << 20
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimRight(r.URL.Path, "/")
+	var decode func([]byte) (Request, *refusal)
+	switch {
+	case r.Method == http.MethodGet && strings.HasSuffix(path, "/models"):
+		writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{
+			"id": "scripted", "object": "model", "created": 1, "owned_by": "nod",
+		}}})
+		return
+	case r.Method == http.MethodPost && strings.HasSuffix(path, "/chat/completions"):
+		decode = decodeChat
+	case r.Method == http.MethodPost && strings.HasSuffix(path, "/responses"):
+		decode = decodeResponses
+	default:
+		Fail(http.StatusNotFound, "unknown_url", fmt.Sprintf("Unknown request URL: %s %s", r.Method, r.URL.Path)).refuse(w)
+		return
+	}
+	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	if err != nil {
+		return // the client has gone
+	}
+	req, ref := decode(raw)
+	if ref == nil {
+		ref = validate(req)
+	}
+	if ref != nil {
+		writeJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
+			"message": ref.message, "type": "invalid_request_error", "param": ref.param, "code": nil,
+		}})
+		return
+	}
+	req.Header = r.Header.Clone()
+	reply := s.reply(&req)
+	if reply.fault != nil {
+		reply.refuse(w)
+		return
+	}
+	p := player{w: w, done: r.Context().Done(), req: req, reply: reply}
+	p.play()
+}
+
+// reply records the request, asks the script and gives ids to calls.
+func (s *Server) reply(req *Request) Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	req.N = len(s.requests)
+	s.requests = append(s.requests, *req)
+	reply := s.script(*req)
+	reply.steps = slices.Clone(reply.steps)
+	for i, st := range reply.steps {
+		if st.kind == stepCall && st.id == "" {
+			s.calls++
+			reply.steps[i].id = fmt.Sprintf("call_%d", s.calls)
+		}
+	}
+	return reply
+}
+
+func (r Reply) refuse(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if !json.Valid([]byte(r.fault.body)) {
+		h.Set("Content-Type", "text/html")
+	}
+	for k, v := range r.fault.header {
+		h[k] = v
+	}
+	w.WriteHeader(r.fault.status)
+	_, _ = io.WriteString(w, r.fault.body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("scripted: encoding a reply: " + err.Error())
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(b)
+}
+
+// player plays one reply to one client.
+type player struct {
+	w     http.ResponseWriter
+	done  <-chan struct{}
+	req   Request
+	reply Reply
+	ids   int
+}
+
+// wire writes the stages of an answer in the frames of one wire.
+type wire interface {
+	begin()
+	text(s string)
+	think(s string)
+	call(id, name, args string)
+	end(finish string, u Usage)
+}
+
+func (p *player) play() {
+	if !p.req.Stream && !p.reply.has(stepRaw) {
+		p.whole()
+		return
+	}
+	p.w.Header().Set("Content-Type", "text/event-stream")
+	var out wire = &chatStream{player: p}
+	if p.req.Wire == Responses {
+		out = &responseStream{player: p}
+	}
+	begun := false
+	for _, st := range p.reply.steps {
+		if spoken := st.kind == stepText || st.kind == stepThink || st.kind == stepCall; spoken && !begun {
+			begun = true
+			out.begin()
+		}
+		switch st.kind {
+		case stepText:
+			out.text(st.text)
+		case stepThink:
+			out.think(st.text)
+		case stepCall:
+			out.call(st.id, st.name, st.text)
+		case stepPause:
+			if !p.sleep(st.pause) {
+				return
+			}
+		case stepRaw:
+			p.write(st.text)
+		case stepAbort:
+			panic(http.ErrAbortHandler)
+		case stepCut:
+			return
+		}
+	}
+	if p.reply.has(stepRaw) {
+		return
+	}
+	if !begun {
+		out.begin()
+	}
+	out.end(p.finish(), p.usage())
+}
+
+// sleep is false when the client has gone.
+func (p *player) sleep(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-p.done:
+		return false
+	}
+}
+
+func (p *player) write(s string) {
+	_, _ = io.WriteString(p.w, s)
+	if f, ok := p.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+func (p *player) id(prefix string) string {
+	p.ids++
+	return fmt.Sprintf("%s_%d_%d", prefix, p.req.N, p.ids)
+}
+
+func (p *player) finish() string {
+	switch {
+	case p.reply.finish != "":
+		return p.reply.finish
+	case p.reply.has(stepCall):
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+// usage is what the reply says, else a count of words, which serves as tokens here.
+func (p *player) usage() Usage {
+	if p.reply.usage != nil {
+		return *p.reply.usage
+	}
+	u := Usage{In: words(p.req.System), Out: 1}
+	for _, m := range p.req.Messages {
+		u.In += words(m.Text) + 4
+	}
+	for _, st := range p.reply.steps {
+		u.Out += words(st.text)
+	}
+	return u
+}
+
+func words(s string) int { return len(strings.Fields(s)) }
