@@ -100,26 +100,27 @@ func (c *Client) entry(name string) *entry {
 	return c.models[i]
 }
 
-// Models gives the configured models in order, with defaults and learned windows filled in.
+// Models gives the configured models in order, each as Describe does.
 func (c *Client) Models() []Model {
 	out := make([]Model, len(c.models))
 	for i, e := range c.models {
-		out[i] = e.Model
-		out[i].ContextWindow = c.Window(e.Name)
+		out[i] = e.describe()
 	}
 	return out
 }
 
-// Window gives a model's context window in tokens: what the service told in an overflow error, else as configured, or
-// 0 if neither is known. "" is the first model.
-func (c *Client) Window(model string) int {
-	e := c.first(model)
+// Describe gives a model with its defaults filled in, and with the context window that its service told in an overflow
+// error, if it did. "" and names that are not configured give the first model.
+func (c *Client) Describe(name string) Model { return c.first(name).describe() }
+
+func (e *entry) describe() Model {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	m := e.Model
 	if e.window > 0 {
-		return e.window
+		m.ContextWindow = e.window
 	}
-	return e.ContextWindow
+	return m
 }
 
 // first gives the named model, or the first one for a name that is not known.
@@ -208,7 +209,7 @@ func (c *Client) ask(ctx context.Context, e *entry, req Request, sink func(Delta
 	empty := false
 	for n := 1; ; n++ {
 		a, spoke, err = c.once(ctx, e, req, sink)
-		a.Usage = a.Usage.plus(asked)
+		a.Usage = a.Usage.Plus(asked)
 		if err == nil {
 			again := a.Empty && !empty && a.Finish == FinishStop
 			if !again {

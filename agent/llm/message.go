@@ -89,7 +89,8 @@ type Usage struct {
 	USD       float64 `json:"usd,omitempty"` // price, from services that state it
 }
 
-func (u Usage) plus(v Usage) Usage {
+// Plus is the sum of both.
+func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		In: u.In + v.In, Cached: u.Cached + v.Cached, Out: u.Out + v.Out,
 		Reasoning: u.Reasoning + v.Reasoning, USD: u.USD + v.USD,

@@ -46,7 +46,8 @@ func EstimateMessages(h []Message) int {
 	return n
 }
 
-func estimateTools(tools []ToolDef) int {
+// EstimateTools guesses how many tokens the offer of tools takes in a request.
+func EstimateTools(tools []ToolDef) int {
 	n := 0
 	for _, t := range tools {
 		n += perMessage + (len(t.Name)+len(t.Description)+len(t.Schema))/3
@@ -56,7 +57,7 @@ func estimateTools(tools []ToolDef) int {
 
 // Estimate guesses how many tokens a request has for its model, calibrated by the usage that the model reported so far.
 func (c *Client) Estimate(req Request) int {
-	raw := Estimate(req.System) + EstimateMessages(req.Messages) + estimateTools(req.Tools)
+	raw := Estimate(req.System) + EstimateMessages(req.Messages) + EstimateTools(req.Tools)
 	e := c.first(req.Model)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -68,7 +69,7 @@ func (e *entry) observe(req Request, u Usage) {
 	if u.In <= 0 {
 		return
 	}
-	raw := EstimateMessages(req.Messages) + estimateTools(req.Tools)
+	raw := EstimateMessages(req.Messages) + EstimateTools(req.Tools)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.meter.add(raw, u.In)
