@@ -53,6 +53,9 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-w.started:
 	}
 	if w.aborted {
+		if err := r.Context().Err(); err != nil {
+			return nil, err
+		}
 		return nil, io.EOF
 	}
 	return &http.Response{
