@@ -48,6 +48,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		case <-w.started: // the handler's end cancels ctx too
 		default:
 			pw.CloseWithError(ctx.Err())
+			closeBody(r) // at once: a sender that still writes must not meet the error that we return
 			return nil, ctx.Err()
 		}
 	case <-w.started:
