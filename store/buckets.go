@@ -10,7 +10,16 @@ package store
 //	rules            rule id               rule                                approvals
 //	rule_seeds       rule id               when a default was put down         approvals
 //	bypasses         session NUL grant id  bypass with its uses                approvals
+//	inbox        update id                raw update and tries                  bot
+//	inbox_dead   update id                raw update that was given up          bot
+//	inbox_seen   bot's user id            last update id received, and when     bot
+//	outbox       chat, number             item that waits                       bot/outbox
+//	outbox_slots slot                     the message it holds                  bot/outbox
+//	outbox_places chat, message           its slot                              bot/outbox
+//	outbox_dead  number                   item that was given up                bot/outbox
 var buckets = []string{
 	metaBucket,
+	"inbox", "inbox_dead", "inbox_seen",
+	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
 	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
 }
