@@ -260,7 +260,7 @@ func (c *Client) once(ctx context.Context, e *entry, req Request, sink func(Delt
 			return a, t.spoke, nil
 		}
 		fault, _ := errors.AsType[*Error](err)
-		if fix := e.learn(fault, t.responses()); fix != 0 && !t.spoke {
+		if fix := e.learn(fault, q); fix != 0 && !t.spoke {
 			c.log.Info("model refused the request's form, writing it differently", "model", e.Name, "err", err)
 			continue
 		}
@@ -275,8 +275,9 @@ func (e *entry) known() quirk {
 	return e.quirks
 }
 
-// learn remembers what an error tells about the model, and gives the quirk that is new; 0 if there is none.
-func (e *entry) learn(err *Error, responses bool) quirk {
+// learn remembers what an error tells about the model, and gives the quirk that the failed request, written with the
+// used ones, did not yet know of; 0 if there is none.
+func (e *entry) learn(err *Error, used quirk) quirk {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err.Kind == KindOverflow && err.Window > 0 {
@@ -284,10 +285,10 @@ func (e *entry) learn(err *Error, responses bool) quirk {
 	}
 	fix := err.fix
 	// A proxy in front of a model that go-openai takes for Responses-only may have no such endpoint.
-	if responses && err.Kind == KindNotFound && e.Wire == WireAuto && !strings.Contains(strings.ToLower(err.Message), "model") {
+	if err.Kind == KindNotFound && e.Wire == WireAuto && used.wire(e.Wire) == WireResponses && !strings.Contains(strings.ToLower(err.Message), "model") {
 		fix = quirkChatOnly
 	}
-	if fix == quirkResponses && e.Wire == WireChat || e.quirks.has(fix) {
+	if fix == quirkResponses && e.Wire != WireAuto || used.has(fix) {
 		return 0
 	}
 	e.quirks |= fix

@@ -108,6 +108,17 @@ const (
 
 func (q quirk) has(p quirk) bool { return q&p != 0 }
 
+// wire is the wire to take for a model that is configured for one, or for WireAuto.
+func (q quirk) wire(configured string) string {
+	switch {
+	case configured != WireAuto:
+		return configured
+	case q.has(quirkResponses) && !q.has(quirkChatOnly):
+		return WireResponses
+	}
+	return WireChat
+}
+
 // known gives the quirks that a model's address and name tell.
 func (m *Model) known() quirk {
 	var q quirk
@@ -120,9 +131,6 @@ func (m *Model) known() quirk {
 	}
 	if host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com") {
 		q |= quirkMaxCompletion
-	}
-	if m.Wire == WireResponses {
-		q |= quirkResponses
 	}
 	return q
 }

@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,4 +91,12 @@ func TestToolLoopOnBothWires(t *testing.T) {
 			}
 		})
 	}
+}
+
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
 }

@@ -112,3 +112,11 @@ func Cost(u Usage, m Model) float64 {
 	}
 	return (float64(u.In)*m.PriceIn + float64(u.Out)*m.PriceOut) / 1e6
 }
+
+// Ratio is how many tokens a model counted lately for each that was estimated; 1 until it has reported any.
+func (c *Client) Ratio(model string) float64 {
+	e := c.first(model)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.meter.ratio()
+}

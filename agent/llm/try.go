@@ -55,7 +55,7 @@ func (t *try) run(ctx context.Context, idle time.Duration, sink func(Delta)) (An
 		sink(x)
 	}}
 	open, add := t.openChat, d.addChunk
-	if t.responses() {
+	if t.quirks.wire(t.model.Wire) == WireResponses {
 		open, add = t.openResponses, func(raw []byte) error { return d.addEvent(t.model, raw) }
 	}
 	stream, err := open(ctx)
@@ -80,10 +80,6 @@ func (t *try) run(ctx context.Context, idle time.Duration, sink func(Delta)) (An
 			return a, t.errorOf(ctx, err)
 		}
 	}
-}
-
-func (t *try) responses() bool {
-	return t.model.Wire != WireChat && t.quirks.has(quirkResponses) && !t.quirks.has(quirkChatOnly)
 }
 
 // errorOf makes any error of a try an *Error. An end of the context goes first, as it shows up as many other things.

@@ -24,15 +24,42 @@ func New(script func(Request) Reply) *Server { return &Server{script: script} }
 
 // Sequence is a script of one reply for each request. Requests beyond the last get a 500 that says so.
 func Sequence(replies ...Reply) func(Request) Reply {
-	n := 0
-	return func(r Request) Reply {
-		if n == len(replies) {
-			return Fail(http.StatusInternalServerError, "script_over",
-				fmt.Sprintf("the script has only %d replies; this request ends with %q", n, r.LastUser()))
-		}
-		n++
-		return replies[n-1]
+	var q Queue
+	q.Push(replies...)
+	return q.Next
+}
+
+// Queue is a script that can grow while the server runs. The zero Queue is empty and ready.
+type Queue struct {
+	mu      sync.Mutex
+	replies []Reply
+}
+
+// Push adds replies to the end.
+func (q *Queue) Push(r ...Reply) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.replies = append(q.replies, r...)
+}
+
+// Len is the number of replies that no request has taken yet.
+func (q *Queue) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.replies)
+}
+
+// Next is the script: it takes the first reply, or refuses when there is none.
+func (q *Queue) Next(r Request) Reply {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.replies) == 0 {
+		return Fail(http.StatusInternalServerError, "script_over",
+			fmt.Sprintf("the script has no reply for request %d, whose last words of the user are %q", r.N, r.LastUser()))
 	}
+	next := q.replies[0]
+	q.replies = q.replies[1:]
+	return next
 }
 
 // Requests gives all requests so far that were legal, in order of arrival.
