@@ -31,7 +31,7 @@ func ValidToolName(name string) bool { return toolName.MatchString(name) }
 //
 // A legal history comes back unchanged. Run it after anything that shortens a history.
 func Sanitize(h []Message) []Message {
-	s := sanitizer{results: resultsByCall(h), used: map[string]bool{}}
+	s := sanitizer{results: resultsByCall(h), used: map[string]int{}}
 	for i, m := range h {
 		switch m.Role {
 		case RoleSystem:
@@ -56,7 +56,7 @@ type sanitizer struct {
 	out     []Message
 	system  string
 	results map[owned][]Message
-	used    map[string]bool // call ids given out
+	used    map[string]int // call ids given out, with the number to try next for one that comes again
 }
 
 // owned names a call by its id and the position of its message, as some services use their ids again.
@@ -102,11 +102,8 @@ func (s *sanitizer) last() *Message {
 }
 
 func (s *sanitizer) user(text string, images []Image) {
-	if blank(text) && len(images) == 0 {
+	if text == "" && len(images) == 0 {
 		return
-	}
-	if blank(text) {
-		text = ""
 	}
 	if m := s.last(); m != nil && m.Role == RoleUser {
 		m.Text = joinText(m.Text, text)
@@ -118,9 +115,6 @@ func (s *sanitizer) user(text string, images []Image) {
 
 func (s *sanitizer) assistant(i int, m Message) {
 	m = Message{Role: RoleAssistant, Text: clean(m.Text), Calls: m.Calls, Wire: m.Wire}
-	if blank(m.Text) {
-		m.Text = ""
-	}
 	if m.Text == "" && len(m.Calls) == 0 {
 		return
 	}
@@ -153,7 +147,7 @@ func (s *sanitizer) batch(i int, m Message) {
 		}
 		calls[k] = s.call(c)
 		text := clean(r.Text)
-		if blank(text) {
+		if text == "" {
 			text = noOutput
 		}
 		results[k] = Message{Role: RoleTool, CallID: calls[k].ID, Text: text}
@@ -168,13 +162,14 @@ func (s *sanitizer) batch(i int, m Message) {
 
 func (s *sanitizer) call(c Call) Call {
 	out := Call{ID: clean(c.ID), Name: c.Name, Args: "{}"}
-	if blank(out.ID) {
+	if out.ID == "" {
 		out.ID = "call"
 	}
-	for n, id := 2, out.ID; s.used[out.ID]; n++ {
-		out.ID = fmt.Sprintf("%s_%d", id, n)
+	for id := out.ID; s.used[out.ID] > 0; {
+		s.used[id]++
+		out.ID = fmt.Sprintf("%s_%d", id, s.used[id])
 	}
-	s.used[out.ID] = true
+	s.used[out.ID] = 1
 	if c.Problem == "" && isObject(c.Args) {
 		out.Args = c.Args
 	}
@@ -198,8 +193,6 @@ func legalName(name string) string {
 	return string(b[:min(len(b), 63)])
 }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
-
 func joinText(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -207,10 +200,13 @@ func joinText(a, b string) string {
 	return a + "\n\n" + b
 }
 
-// clean drops what breaks JSON readers and databases behind services.
+// clean drops what breaks JSON readers and databases behind services. Text that is only white space becomes none.
 func clean(s string) string {
 	if strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(s, "\x00", "")
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	if s = strings.ToValidUTF8(s, "\uFFFD"); strings.TrimSpace(s) == "" {
+		return ""
+	}
+	return s
 }
