@@ -149,6 +149,7 @@ func TestExpiryThatFails(t *testing.T) {
 		}
 		r.cards.setFail(nil)
 		time.Sleep(maxSleep)
+		synctest.Wait()
 		if got := r.get(p.ID); got.State != Expired {
 			t.Errorf("it is %s", got.State)
 		}
