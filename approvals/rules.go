@@ -148,22 +148,22 @@ func (rs *Rules) Delete(tx *store.Tx, id string) error {
 	return nil
 }
 
-// Denies says whether every call of the tool would be denied, so that it need not be offered. A tool that a rule of
-// higher standing lets through for some arguments is not.
-func (rs *Rules) Denies(tx *store.Tx, group, tool, agent string, source Source) (bool, error) {
+// Denied loads the rules once and gives back which tools have every call denied, so that they need not be offered. A
+// tool that a rule of higher standing lets through for some arguments is not among them.
+func (rs *Rules) Denied(tx *store.Tx, group, agent string, source Source) (func(tool string) bool, error) {
 	all, err := rs.All(tx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	for _, r := range consulted(all, group) {
-		if !r.concerns(tool, agent, source, rs.sets) {
-			continue
+	asked := consulted(all, group)
+	return func(tool string) bool {
+		for _, r := range asked {
+			if r.concerns(tool, agent, source, rs.sets) && (!r.conditional() || r.Action != ActionDeny) {
+				return r.Action == ActionDeny
+			}
 		}
-		if !r.conditional() || r.Action != ActionDeny {
-			return r.Action == ActionDeny, nil
-		}
-	}
-	return false, nil
+		return false
+	}, nil
 }
 
 // first is the rule that speaks of the request: the first of its context's group, else the first of the default group.

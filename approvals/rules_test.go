@@ -121,7 +121,7 @@ func TestAddTwice(t *testing.T) {
 	}
 }
 
-func TestDenies(t *testing.T) {
+func TestDenied(t *testing.T) {
 	tests := []struct {
 		name  string
 		rules []Rule
@@ -152,11 +152,14 @@ func TestDenies(t *testing.T) {
 						return err
 					}
 				}
-				got, err := rules.Denies(tx, test.group, "t", "main", Telegram)
-				if got != test.want {
+				denied, err := rules.Denied(tx, test.group, "main", Telegram)
+				if err != nil {
+					return err
+				}
+				if got := denied("t"); got != test.want {
 					t.Errorf("got %v, want %v", got, test.want)
 				}
-				return err
+				return nil
 			})
 			if err != nil {
 				t.Fatal(err)

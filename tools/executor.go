@@ -52,7 +52,6 @@ type run struct {
 	inv     Invocation
 	exec    Execution
 	call    Call
-	bound   store.CallID // the call that the approval names
 }
 
 // Run takes a new call from the model's words to its outcome. It returns ErrLeft when ctx ended for another cause than
@@ -109,7 +108,7 @@ func (x *Executor) latest(id store.CallID) (e Execution, known bool, err error) 
 
 func (x *Executor) newRun(req CallRequest, observe Observer) *run {
 	s := req.Scope
-	return &run{Executor: x, req: req, observe: observe, bound: req.ID, exec: Execution{
+	return &run{Executor: x, req: req, observe: observe, exec: Execution{
 		Call: req.ID, Session: s.Session, Turn: s.Turn, Agent: s.Agent, Tool: req.Name, Args: keepable(req.Args),
 		Effect: Write, Short: clipLabel(oneLine(req.Name), LabelShort), Full: clipLabel(oneLine(req.Name), LabelFull),
 		State: Pending, Created: time.Now(),
@@ -341,7 +340,7 @@ func (r *run) work(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return r.finish(*failed("Not run: " + err.Error()), nil)
 	}
-	if err := r.call.Approved.Covers(r.bound, digest); err != nil {
+	if err := r.call.Approved.Covers(r.exec.Call, digest); err != nil {
 		return r.finish(*failed("Not run: " + err.Error()), nil)
 	}
 	r.call.ID = r.exec.Call

@@ -71,14 +71,15 @@ func (r *run) askInterrupted(ctx context.Context) (p approvals.Pending, err erro
 // nod, if what it would do is still what was shown; otherwise the gate asks anew.
 func (r *run) runAgain(ctx context.Context, p approvals.Pending) (Outcome, error) {
 	old := r.exec
-	fresh, err := r.request(ctx, old.Call)
+	again := store.NewCallID()
+	fresh, err := r.request(ctx, again)
 	if err != nil {
 		return r.finish(Outcome{State: Cancelled, Text: "Interrupted, and it can't be run again: " + err.Error()}, nil)
 	}
 	r.exec = old
-	r.exec.Call, r.exec.Repeats, r.exec.State = store.NewCallID(), old.Call, Pending
+	r.exec.Call, r.exec.Repeats, r.exec.State = again, old.Call, Pending
 	r.exec.Created, r.exec.Began = time.Now(), time.Time{}
-	r.bound, old.RepeatedBy = old.Call, r.exec.Call
+	old.RepeatedBy = again
 	err = r.db.Update(func(tx *store.Tx) error {
 		approved, err := r.gate.Redeem(tx, p.ID, fresh)
 		if err != nil {
