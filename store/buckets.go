@@ -17,8 +17,11 @@ package store
 //	outbox_slots slot                     the message it holds                  bot/outbox
 //	outbox_places chat, message           its slot                              bot/outbox
 //	outbox_dead  number                   item that was given up                bot/outbox
+//	jobs         job id                   job                                   scheduler
+//	job_runs     job id NUL due (ms)      run of a job, the last 20 of each     scheduler
 var buckets = []string{
 	metaBucket,
+	"jobs", "job_runs",
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
 	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
