@@ -72,7 +72,11 @@ func (t *try) run(ctx context.Context, idle time.Duration, sink func(Delta)) (An
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return d.answer(t.model)
+			a, err := d.answer(t.model)
+			if err != nil {
+				return a, t.errorOf(ctx, err)
+			}
+			return a, nil
 		}
 		if err != nil {
 			a, _ := d.answer(t.model)

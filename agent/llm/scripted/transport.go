@@ -57,7 +57,7 @@ func serve(h http.Handler, w *responseWriter, r *http.Request) (err error) {
 		w.WriteHeader(http.StatusOK)
 	}()
 	h.ServeHTTP(w, r)
-	return nil // CloseWithError makes it io.EOF
+	return r.Context().Err() // nil becomes io.EOF
 }
 
 type clientBody struct {
