@@ -19,8 +19,12 @@ package store
 //	outbox_dead  number                   item that was given up                bot/outbox
 //	jobs         job id                   job                                   scheduler
 //	job_runs     job id NUL due (ms)      run of a job, the last 20 of each     scheduler
+//	executions   call id                  a tool call from intent to outcome    tools
+//	scratchpads  session id               the agents' shared notes              tools/chat
+//	active_groups session id              lazy tool groups in use               tools/chat
 var buckets = []string{
 	metaBucket,
+	"executions", "scratchpads", "active_groups",
 	"jobs", "job_runs",
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",

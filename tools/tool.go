@@ -114,7 +114,7 @@ type Spec[In any] struct {
 	Label func(in In, full bool) string
 	// Target is the one file that the call acts on.
 	Target func(in In) string
-	// Judge is what the gate needs to know; without it a card shows the arguments.
+	// Judge is what the gate needs to know; without it, or where its subject has no text, a card shows the arguments.
 	Judge func(ctx context.Context, scope Scope, in In) (Judged, error)
 
 	// Exactly one of the two: Run does the work, until ctx ends; Ask is for a tool that only asks a person.
@@ -201,12 +201,15 @@ func (v *invocation[In]) TargetPath() string {
 
 func (v *invocation[In]) Subject(ctx context.Context, scope Scope) (Judged, error) {
 	traits := v.tool.spec.Traits
-	judged := Judged{Subject: approvals.Subject{Kind: approvals.Arguments, Text: indent(v.args)}}
+	var judged Judged
 	if v.tool.spec.Judge != nil {
 		var err error
 		if judged, err = v.tool.spec.Judge(ctx, scope, v.in); err != nil {
 			return Judged{}, err
 		}
+	}
+	if judged.Subject.Text == "" {
+		judged.Subject.Kind, judged.Subject.Text = approvals.Arguments, indent(v.args)
 	}
 	if judged.Category == "" {
 		judged.Category = string(traits.Category)

@@ -1,0 +1,29 @@
+package fs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// diff is a change as people read it, and notes on what a diff can't show.
+func diff(old file, data []byte) (text string, notes []string) {
+	before, after, from := string(old.data), string(data), old.shown
+	switch {
+	case old.info == nil:
+		from = "/dev/null"
+	case binary(old.data):
+		notes = append(notes, fmt.Sprintf("Replaces a binary file of %d bytes.", len(old.data)))
+		before = ""
+	}
+	if onlyCRLF(before) && onlyCRLF(after) {
+		before, after = strings.ReplaceAll(before, "\r\n", "\n"), strings.ReplaceAll(after, "\r\n", "\n")
+		notes = append(notes, "Lines end with CRLF, before and after.")
+	}
+	text = udiff.Unified(from, old.shown, before, after)
+	if text == "" {
+		text = fmt.Sprintf("--- %s\n+++ %s\n(an empty file)\n", from, old.shown)
+	}
+	return text, notes
+}

@@ -1,0 +1,171 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"nod/approvals"
+)
+
+const (
+	secretsDir = "secrets"
+	uploadsDir = "uploads"
+)
+
+// Workspace is the folder that the agent works in, held open so that nothing swapped in its place is taken for it. Its
+// methods may be called from any goroutine.
+type Workspace struct {
+	dir    string // canonical
+	root   *os.Root
+	denied []string // canonical paths that no tool may touch, nor anything beneath them
+}
+
+// OpenWorkspace opens the folder at dir, making it if need be. denied are paths that no rule can open: the home of nod,
+// its control socket. They need not exist yet.
+func OpenWorkspace(dir string, denied ...string) (*Workspace, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the workspace: %w", err)
+	}
+	real, err := canonicalOf(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the workspace: %w", err)
+	}
+	w := &Workspace{dir: real}
+	for _, path := range denied {
+		closed, err := canonicalOf(path)
+		if err != nil {
+			return nil, fmt.Errorf("closing %s to tools: %w", path, err)
+		}
+		w.denied = append(w.denied, closed)
+	}
+	if w.root, err = os.OpenRoot(real); err != nil {
+		return nil, fmt.Errorf("opening the workspace: %w", err)
+	}
+	return w, nil
+}
+
+// Dir is the workspace's canonical path.
+func (w *Workspace) Dir() string { return w.dir }
+
+// Root is the open folder; it stays open until Close. Unlike Hold it follows links within the workspace, also into secrets/.
+func (w *Workspace) Root() *os.Root { return w.root }
+
+// Close lets the folder go.
+func (w *Workspace) Close() error { return w.root.Close() }
+
+// Shown is how people see an absolute path: relative to the workspace where it lies inside.
+func (w *Workspace) Shown(path string) string {
+	if rel, ok := beneath(w.dir, filepath.Clean(path)); ok {
+		return rel
+	}
+	return path
+}
+
+// CreateUpload makes a new file under uploads/ for something that a person sent, and says where read_file finds it.
+// name is the sender's and may be anything; see SafeName. The caller closes the file.
+func (w *Workspace) CreateUpload(name string) (f *os.File, shown string, err error) {
+	if err := w.root.Mkdir(uploadsDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, "", fmt.Errorf("making the folder for uploads: %w", err)
+	}
+	folder, err := descend(w.root, uploadsDir)
+	if err != nil {
+		return nil, "", fmt.Errorf("opening the folder for uploads: %w", err)
+	}
+	defer folder.Close()
+	safe := SafeName(name)
+	for n := 1; n <= maxNamesakes; n++ {
+		unique := numbered(safe, n)
+		f, err := folder.OpenFile(unique, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err == nil {
+			return f, filepath.Join(uploadsDir, unique), nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, "", fmt.Errorf("making a file for an upload: %w", err)
+		}
+	}
+	return nil, "", fmt.Errorf("making a file for an upload: there are %d files named like %s already", maxNamesakes, safe)
+}
+
+const ownedByNod = "belongs to nod itself, and no tool may touch it"
+
+// BuiltInDeny is the gate's built-in deny: the paths that the workspace was opened without.
+func (w *Workspace) BuiltInDeny(p approvals.Path) (reason string, denied bool) {
+	if w.denies(p.Canonical) {
+		return p.Shown + " " + ownedByNod, true
+	}
+	return "", false
+}
+
+// denies says whether a canonical path is one that no rule can open. Beside the names it compares what the folders on the
+// way are, since a file system that folds case, or a second mount, has more than one name for a folder.
+func (w *Workspace) denies(canonical string) bool {
+	for _, closed := range w.denied {
+		if _, in := beneath(closed, canonical); in {
+			return true
+		}
+	}
+	closed := w.closedFolders()
+	for at := canonical; len(closed) > 0 && at != filepath.Dir(at); at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		if err != nil {
+			continue
+		}
+		for _, c := range closed {
+			if os.SameFile(info, c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *Workspace) closedFolders() []fs.FileInfo {
+	var closed []fs.FileInfo
+	for _, path := range w.denied {
+		if info, err := os.Lstat(path); err == nil {
+			closed = append(closed, info)
+		}
+	}
+	return closed
+}
+
+// Guard tells a walk through folders which of them to leave out. It is made once a walk.
+type Guard struct {
+	w      *Workspace
+	closed []fs.FileInfo
+}
+
+// Guard is for one walk.
+func (w *Workspace) Guard() Guard { return Guard{w: w, closed: w.closedFolders()} }
+
+// Skips says whether a walk that began higher up leaves out the entry at a canonical path: what no rule can open, and
+// secrets/.
+func (g Guard) Skips(canonical string, info fs.FileInfo) bool {
+	if _, secret := beneath(filepath.Join(g.w.dir, secretsDir), canonical); secret {
+		return true
+	}
+	for _, path := range g.w.denied {
+		if _, in := beneath(path, canonical); in {
+			return true
+		}
+	}
+	for _, c := range g.closed {
+		if os.SameFile(info, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// beneath says whether path, absolute and clean, is dir or lies in it, and as what: component by component, so that
+// /x/safevil is not in /x/safe.
+func beneath(dir, path string) (rel string, ok bool) {
+	if path == dir {
+		return ".", true
+	}
+	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
