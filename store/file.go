@@ -1,10 +1,10 @@
 package store
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
@@ -39,13 +39,7 @@ func prepareFile(path string) error {
 	case info.Size() == 0:
 		return damaged(path, "the file is empty")
 	}
-	if err := checkSize(path, info.Size()); err != nil {
-		return err
-	}
-	if !marked {
-		return touch(path + markerSuffix)
-	}
-	return nil
+	return checkSize(path, info.Size())
 }
 
 // create makes the first database in a file of another name and renames it, because a power cut during bbolt's own
@@ -73,8 +67,20 @@ func create(path string) error {
 	if err := os.Link(temp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("making the database: %w", err)
 	}
-	if err := touch(path + markerSuffix); err != nil {
+	return mark(path)
+}
+
+// mark notes that there is a database, which makes a missing or empty one later on an error.
+func mark(path string) error {
+	if there, err := exists(path + markerSuffix); err != nil || there {
 		return err
+	}
+	f, err := os.OpenFile(path+markerSuffix, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("marking the database as initialised: %w", err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("marking the database as initialised: %w", err)
 	}
 	return syncDir(filepath.Dir(path))
 }
@@ -103,8 +109,8 @@ const (
 )
 
 // wantedSize reads both of bbolt's meta pages: a 16-byte page header, then magic, version, page size, flags (4 bytes
-// each), root and its sequence, freelist, high-water page, transaction (8 bytes each), in the machine's byte order.
-// It is 0 when neither can be read; bbolt then says what is wrong itself.
+// each), root and its sequence, freelist, high-water page, transaction (8 bytes each), and the FNV-1a sum of all that, in
+// the machine's byte order. It is 0 when neither can be read; bbolt then says what is wrong itself.
 func wantedSize(head []byte) int64 {
 	var newest uint64
 	var want int64
@@ -115,7 +121,9 @@ func wantedSize(head []byte) int64 {
 			}
 			meta := head[at+16:]
 			order := binary.NativeEndian
-			if order.Uint32(meta) != boltMagic || int(order.Uint32(meta[8:])) != size {
+			sum := fnv.New64a()
+			sum.Write(meta[:56]) // a hash never returns an error
+			if order.Uint32(meta) != boltMagic || int(order.Uint32(meta[8:])) != size || order.Uint64(meta[56:]) != sum.Sum64() {
 				continue
 			}
 			if txid := order.Uint64(meta[48:]); txid >= newest {
@@ -126,8 +134,8 @@ func wantedSize(head []byte) int64 {
 	return want
 }
 
-// writeFileAtomic writes a new file of mode 0600 that is there whole or not at all. It refuses to replace one.
-func writeFileAtomic(path string, write func(io.Writer) error) (err error) {
+// WriteNew writes a new file of mode 0600 that is there whole or not at all. It refuses to replace one.
+func WriteNew(path string, write func(io.Writer) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".part-*")
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -145,14 +153,6 @@ func writeFileAtomic(path string, write func(io.Writer) error) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-func touch(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("marking the database as initialised: %w", err)
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -167,76 +167,4 @@ func exists(path string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// Restore puts the backup at from in place of the database at path. What stood there is kept beside it, under the name
-// that is returned ("" when there was nothing). It refuses while a process has the database open, and a backup that
-// does not open.
-func Restore(path, from string) (kept string, err error) {
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return "", fmt.Errorf("reading the backup: %w", err)
-	}
-	if err := tryOpen(filepath.Dir(path), data); err != nil {
-		return "", fmt.Errorf("checking the backup %s: %w", from, err)
-	}
-	if err := refuseLocked(path); err != nil {
-		return "", err
-	}
-	if there, err := exists(path); err != nil {
-		return "", err
-	} else if there {
-		kept = freeName(path + ".before-restore")
-		if err := os.Rename(path, kept); err != nil {
-			return "", fmt.Errorf("keeping the present database: %w", err)
-		}
-	}
-	err = writeFileAtomic(path, func(w io.Writer) error {
-		_, err := io.Copy(w, bytes.NewReader(data))
-		return err
-	})
-	return kept, err
-}
-
-// tryOpen opens a copy of the backup, so that one that is no database never replaces one that is.
-func tryOpen(dir string, data []byte) error {
-	temp, err := os.MkdirTemp(dir, ".restore-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temp)
-	path := filepath.Join(temp, "nod.db")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		return err
-	}
-	db, err := Open(path)
-	if err != nil {
-		return err
-	}
-	return db.Close()
-}
-
-func refuseLocked(path string) error {
-	if there, err := exists(path); err != nil || !there {
-		return err
-	}
-	b, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: lockTimeout, ReadOnly: true})
-	if errors.Is(err, bolt.ErrTimeout) {
-		return ErrLocked
-	}
-	if err != nil {
-		return nil // a damaged database is what a restore is for
-	}
-	return b.Close()
-}
-
-// freeName is the first of path, path.2, path.3 … that does not exist.
-func freeName(path string) string {
-	name := path
-	for n := 2; ; n++ {
-		if there, err := exists(name); err == nil && !there {
-			return name
-		}
-		name = fmt.Sprintf("%s.%d", path, n)
-	}
 }

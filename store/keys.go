@@ -105,8 +105,8 @@ func Prefix[K Key](of K) []byte { return append(of.Bytes(), 0) }
 // ParseSeq reads back Seq keys whose owner parse reads.
 func ParseSeq[K Key](parse func([]byte) (K, error)) func([]byte) (Seq[K], error) {
 	return func(b []byte) (Seq[K], error) {
-		if len(b) < 9 {
-			return Seq[K]{}, fmt.Errorf("a numbered key has only %d bytes", len(b))
+		if len(b) < 9 || b[len(b)-9] != 0 {
+			return Seq[K]{}, fmt.Errorf("%x is not the key of a numbered record", b)
 		}
 		of, err := parse(b[:len(b)-9])
 		return Seq[K]{Of: of, N: binary.BigEndian.Uint64(b[len(b)-8:])}, err

@@ -25,11 +25,13 @@ var migrations = []migration{}
 
 func (db *DB) migrate(steps []migration) error {
 	newest := uint64(len(steps) + 1)
-	version, err := db.schema()
+	version, empty, err := db.schema()
 	if err != nil {
 		return err
 	}
 	switch {
+	case version == 0 && !empty:
+		return damaged(db.path, "it holds records but no schema version, so it is not nod's")
 	case version == 0:
 		return db.finish(newest, nil)
 	case version > newest:
@@ -82,15 +84,18 @@ func (db *DB) complete(version uint64) bool {
 	}) == nil
 }
 
-func (db *DB) schema() (version uint64, err error) {
+// schema is the version of the database, and whether it holds nothing at all, as one that was just made.
+func (db *DB) schema() (version uint64, empty bool, err error) {
 	err = db.bolt.View(func(tx *bolt.Tx) error {
 		version = readSchema(tx)
+		name, _ := tx.Cursor().First()
+		empty = name == nil
 		return nil
 	})
-	return version, err
+	return version, empty, err
 }
 
-// readSchema is 0 for a database that was just made.
+// readSchema is 0 where no version is recorded.
 func readSchema(tx *bolt.Tx) uint64 {
 	b := tx.Bucket([]byte(metaBucket))
 	if b == nil {

@@ -14,9 +14,11 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // ErrLocked says that another process has the database open.
@@ -61,23 +63,37 @@ func Open(path string) (*DB, error) {
 	if err := db.migrate(migrations); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
+	if err := mark(path); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
 	return db, nil
 }
 
 // openBolt opens and walks the file with page faults turned into panics, since bbolt maps the file and a short or
 // scrambled one would otherwise end the process (SAFETY.md 3.3).
 func openBolt(path string) (b *bolt.DB, err error) {
+	var file *os.File
+	options := &bolt.Options{
+		Timeout: lockTimeout, FreelistType: bolt.FreelistMapType, NoStatistics: true,
+		// Not O_CREATE: a file that vanished meanwhile must not come up anew and empty.
+		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			file, err = os.OpenFile(name, flag&^os.O_CREATE, mode)
+			return file, err
+		},
+	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			b, err = nil, damaged(path, fmt.Sprintf("it is damaged (%v)", p))
+			// bbolt can't close what it fell over. Its mapping keeps the file open, so the lock is given back by hand.
+			unlock := syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+			b, err = nil, errors.Join(damaged(path, fmt.Sprintf("it is damaged (%v)", p)), unlock, file.Close())
 		}
 	}()
-	b, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: lockTimeout, FreelistType: bolt.FreelistMapType, NoStatistics: true})
+	b, err = bolt.Open(path, 0o600, options)
 	switch {
-	case errors.Is(err, bolt.ErrTimeout):
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, ErrLocked
-	case errors.Is(err, bolt.ErrInvalid), errors.Is(err, bolt.ErrChecksum), errors.Is(err, bolt.ErrVersionMismatch):
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
 		return nil, damaged(path, "it is damaged ("+err.Error()+")")
 	case err != nil:
 		return nil, fmt.Errorf("opening the database %s: %w", path, err)
@@ -146,7 +162,7 @@ func (db *DB) WriteTo(w io.Writer) (n int64, err error) {
 
 // Backup writes a consistent copy to path, which must not exist yet, while work goes on.
 func (db *DB) Backup(path string) error {
-	return writeFileAtomic(path, func(w io.Writer) error {
+	return WriteNew(path, func(w io.Writer) error {
 		_, err := db.WriteTo(w)
 		return err
 	})

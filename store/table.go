@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -102,9 +103,10 @@ func (t Table[K, V]) ScanBack(tx *Tx, prefix []byte, fn func(K, V) (more bool, e
 	return t.walk(tx, prefix, (*bolt.Cursor).Prev, func(c *bolt.Cursor) ([]byte, []byte) { return seekLast(c, prefix) }, fn)
 }
 
-// ScanFrom is Scan from the first key at or after from that still begins with prefix.
+// ScanFrom is Scan from the first key at or after from.
 func (t Table[K, V]) ScanFrom(tx *Tx, prefix []byte, from K, fn func(K, V) (more bool, err error)) error {
-	return t.walk(tx, prefix, (*bolt.Cursor).Next, func(c *bolt.Cursor) ([]byte, []byte) { return c.Seek(from.Bytes()) }, fn)
+	start := slices.MaxFunc([][]byte{prefix, from.Bytes()}, bytes.Compare)
+	return t.walk(tx, prefix, (*bolt.Cursor).Next, func(c *bolt.Cursor) ([]byte, []byte) { return c.Seek(start) }, fn)
 }
 
 func (t Table[K, V]) walk(tx *Tx, prefix []byte, step, start func(*bolt.Cursor) ([]byte, []byte), fn func(K, V) (bool, error)) error {
