@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -171,27 +172,28 @@ func (s *Server) uploaded(kind string, u Upload) Content {
 }
 
 // SendAlbum sends photos and videos (by their MIME type), or else documents, as one album: one update each. Options apply
-// to the first message, replies and forwards to all.
+// to all messages, but a caption to the first.
 func (p *Person) SendAlbum(files []Upload, opts ...Option) []Message {
+	visual := !slices.ContainsFunc(files, func(u Upload) bool { return visualKind(u) == kindDocument })
+	return p.album(files, visual, opts)
+}
+
+func (p *Person) album(files []Upload, visual bool, opts []Option) []Message {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	p.s.files.n++
 	album := fmt.Sprint(13_000_000_000_000 + p.s.files.n)
-	visual := true
-	for _, u := range files {
-		visual = visual && visualKind(u) != kindDocument
-	}
 	var sent []Message
 	for i, u := range files {
 		kind := kindDocument
 		if visual {
 			kind = visualKind(u)
 		}
-		m := p.sendLocked(&Message{Content: p.s.uploaded(kind, u), AlbumID: album}, append(opts, func(_ *Person, m *Message) {
-			if i > 0 {
-				m.Caption, m.CaptionEntities = "", nil
-			}
-		}))
+		options := slices.Clone(opts)
+		if i > 0 {
+			options = append(options, Caption(""))
+		}
+		m := p.sendLocked(&Message{Content: p.s.uploaded(kind, u), AlbumID: album}, options)
 		sent = append(sent, *m)
 	}
 	return sent
