@@ -151,7 +151,7 @@ func (t *try) openChat(ctx context.Context) (frames, error) {
 		return nil, &Error{Kind: KindBadRequest, Model: m.Name, Message: err.Error(), fix: quirkResponses}
 	}
 	if err != nil {
-		return nil, err
+		return nil, t.refused(err)
 	}
 	return stream, nil
 }

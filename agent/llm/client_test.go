@@ -300,7 +300,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestNewReportsAllProblems(t *testing.T) {
 	_, err := llm.New(llm.Options{Models: []llm.Model{
 		{Name: "a", BaseURL: "ftp://x"}, {Name: "b", BaseURL: "https://x/v1?key=topsecret"}, {Name: "c", Wire: "smoke"},
-		{Name: "d", PriceIn: -1}, {}, {Name: "e"}, {Name: "E"},
+		{Name: "d", PriceIn: -1}, {}, {Name: "f", Body: map[string]any{"stream": false}}, {Name: "e"}, {Name: "E"},
 	}})
 	if err == nil {
 		t.Fatal("no error")
@@ -311,6 +311,7 @@ func TestNewReportsAllProblems(t *testing.T) {
 		`checking model c: wire is "smoke", want auto, chat or responses`,
 		"checking model d: context_window and prices must not be negative",
 		"checking a model: it has no name",
+		"checking model f: body must not set stream, which nod sets itself",
 		"checking model E: the name is used twice; give one a name and an id",
 	}
 	if d := cmp.Diff(want, strings.Split(err.Error(), "\n")); d != "" {

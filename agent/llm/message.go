@@ -60,7 +60,8 @@ type Request struct {
 	MaxOutput int // tokens the answer may have; 0 leaves it to the service
 }
 
-// Delta is a sign of life of an answer under way. Exactly one field is set.
+// Delta is a sign of life of an answer under way. Exactly one field is set. After a Notice the answer begins anew, so
+// that a Call may be told again; Text never is.
 type Delta struct {
 	Text      string  // visible text to append
 	Reasoning bool    // the model thinks; nothing to show

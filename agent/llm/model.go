@@ -39,6 +39,9 @@ type Model struct {
 	Body          map[string]any // extra top-level fields of each request, such as reasoning_effort
 }
 
+// ownFields are those that Model.Body must not set.
+var ownFields = []string{"model", "messages", "input", "instructions", "tools", "stream", "store"}
+
 const defaultBaseURL = "https://api.openai.com/v1"
 
 // check fills in defaults and names everything that is wrong with m.
@@ -68,6 +71,11 @@ func (m *Model) check() error {
 		return fmt.Errorf("checking model %s: wire is %q, want auto, chat or responses", m.Name, m.Wire)
 	case m.ContextWindow < 0 || m.PriceIn < 0 || m.PriceOut < 0:
 		return fmt.Errorf("checking model %s: context_window and prices must not be negative", m.Name)
+	}
+	for _, f := range ownFields {
+		if _, ok := m.Body[f]; ok {
+			return fmt.Errorf("checking model %s: body must not set %s, which nod sets itself", m.Name, f)
+		}
 	}
 	return nil
 }

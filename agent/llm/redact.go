@@ -16,7 +16,7 @@ var (
 // of addresses; on one line, at most limit characters.
 func redact(s string, secrets []string, limit int) string {
 	for _, k := range secrets {
-		if len(k) < 4 {
+		if len(k) < 8 { // too short for a key; it would blot out ordinary words
 			continue
 		}
 		s = strings.ReplaceAll(s, k, redacted)

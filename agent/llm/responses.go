@@ -260,7 +260,7 @@ func (t *try) openResponses(ctx context.Context) (frames, error) {
 	}
 	stream, err := t.client.CreateResponseStream(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, t.refused(err)
 	}
 	return stream, nil
 }

@@ -26,7 +26,7 @@ func schemaFor(raw json.RawMessage, gemini bool) json.RawMessage {
 		s["properties"] = map[string]any{}
 	}
 	if gemini {
-		g := geminiSchema{root: s}
+		g := geminiSchema{root: s, left: maxSchemaNodes}
 		s = g.fit(s, 0)
 	}
 	b, err := json.Marshal(s)
@@ -37,7 +37,10 @@ func schemaFor(raw json.RawMessage, gemini bool) json.RawMessage {
 }
 
 // geminiSchema rewrites a schema for Gemini, which refuses unknown keywords with a 400.
-type geminiSchema struct{ root map[string]any }
+type geminiSchema struct {
+	root map[string]any
+	left int // schemas that may still be written
+}
 
 // geminiKeywords are those of JSON schema that Gemini's Schema message has too.
 var geminiKeywords = []string{
@@ -45,11 +48,14 @@ var geminiKeywords = []string{
 	"minProperties", "maxProperties", "minLength", "maxLength", "pattern", "anyOf", "items", "minimum", "maximum", "default",
 }
 
-// maxSchemaDepth ends recursive schemas, which Gemini cannot express.
-const maxSchemaDepth = 16
+// Recursive schemas, which Gemini cannot express, end at maxSchemaDepth; maxSchemaNodes stops references that multiply.
+const (
+	maxSchemaDepth = 16
+	maxSchemaNodes = 2000
+)
 
-func (g geminiSchema) fit(s map[string]any, depth int) map[string]any {
-	if depth > maxSchemaDepth {
+func (g *geminiSchema) fit(s map[string]any, depth int) map[string]any {
+	if g.left--; depth > maxSchemaDepth || g.left < 0 {
 		return map[string]any{"type": "object"}
 	}
 	if ref, ok := s["$ref"].(string); ok {
@@ -87,7 +93,7 @@ func (g geminiSchema) fit(s map[string]any, depth int) map[string]any {
 	return out
 }
 
-func (g geminiSchema) child(keyword string, v any, depth int) any {
+func (g *geminiSchema) child(keyword string, v any, depth int) any {
 	switch keyword {
 	case "properties":
 		props, _ := v.(map[string]any)
@@ -119,7 +125,7 @@ func (g geminiSchema) child(keyword string, v any, depth int) any {
 }
 
 // resolve follows a reference within the schema, "#/$defs/name".
-func (g geminiSchema) resolve(ref string) map[string]any {
+func (g *geminiSchema) resolve(ref string) map[string]any {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
 		return nil

@@ -86,6 +86,14 @@ func (t *try) run(ctx context.Context, idle time.Duration, sink func(Delta)) (An
 	}
 }
 
+// refused makes an *Error of what go-openai says against a request that it did not even send.
+func (t *try) refused(err error) error {
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	return &Error{Kind: KindBadRequest, Model: t.model.Name, Message: redact(err.Error(), t.model.secrets(), 400)}
+}
+
 // errorOf makes any error of a try an *Error. An end of the context goes first, as it shows up as many other things.
 func (t *try) errorOf(ctx context.Context, err error) *Error {
 	if e := ended(ctx, t.model); e != nil {

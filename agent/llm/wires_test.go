@@ -64,6 +64,13 @@ func TestWireIsFound(t *testing.T) {
 	}
 }
 
+func TestGoOpenAIRefusesTheModel(t *testing.T) {
+	got := ask(t, t.Context(), newClient(t, scripted.New(scripted.Sequence()), llm.Model{ID: "text-davinci-003"}), llm.Request{})
+	if got.err == nil || got.err.Kind != llm.KindBadRequest || !strings.Contains(got.err.Message, "model is not supported") {
+		t.Errorf("error %v", got.err)
+	}
+}
+
 // has says whether the JSON body of a request holds text.
 func has(r scripted.Request, text string) bool { return strings.Contains(string(r.Body), text) }
 

@@ -16,6 +16,7 @@ type Server struct {
 	mu       sync.Mutex
 	script   func(Request) Reply
 	requests []Request
+	n        int // requests so far
 	calls    int // ids given out
 }
 
@@ -62,7 +63,10 @@ func (q *Queue) Next(r Request) Reply {
 	return next
 }
 
-// Requests gives all requests so far that were legal, in order of arrival.
+// keptRequests bounds what a server that runs for long remembers.
+const keptRequests = 1000
+
+// Requests gives the requests so far that were legal, in order of arrival; the last 1000 if there were more.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +121,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) reply(req *Request) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req.N = len(s.requests)
+	req.N = s.n
+	s.n++
+	if len(s.requests) == keptRequests {
+		s.requests = slices.Delete(s.requests, 0, 1)
+	}
 	s.requests = append(s.requests, *req)
 	reply := s.script(*req)
 	reply.steps = slices.Clone(reply.steps)
