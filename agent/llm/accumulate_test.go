@@ -149,6 +149,9 @@ func FuzzAccumulate(f *testing.F) {
 		}
 		for _, d := range []*draft{&chat, &resp} {
 			a, _ := d.answer(m)
+			if a.Usage.In < 0 || a.Usage.Out < 0 {
+				t.Fatalf("usage %+v", a.Usage)
+			}
 			seen := map[string]bool{}
 			for _, c := range a.Calls {
 				if c.ID == "" || seen[c.ID] || (c.Problem == "") != (isObject(c.Args) && c.Name != "") && c.Name != "" {

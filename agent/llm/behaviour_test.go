@@ -168,6 +168,10 @@ func TestServiceBehaviour(t *testing.T) {
 		{name: "CRLF and no space after data:", serve: serve{body: strings.ReplaceAll(strings.ReplaceAll(hi+stop+done, "data: ", "data:"), "\n", "\r\n")}, want: plain},
 		{name: "no blank line between frames", serve: serve{body: strings.ReplaceAll(hi+stop+done, "\n\n", "\n")}, want: plain},
 		{name: "a frame over several data lines", serve: serve{body: "data: {\"choices\":[{\"index\":0,\ndata: \"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n"}, want: plain},
+		{
+			name: "a line longer than the reader's buffer", serve: serve{body: frame(`{"content":"`+strings.Repeat("long ", 20_000)+`"}`, "stop")},
+			want: llm.Answer{Text: strings.Repeat("long ", 20_000), Finish: llm.FinishStop},
+		},
 		{name: "a second choice", serve: serve{body: hi + `data: {"choices":[{"index":1,"delta":{"content":"other"}}]}` + "\n\n" + stop}, want: plain},
 		{name: "a frame that is not JSON", serve: serve{body: hi + "data: {\"choices\"\n\n"}, want: cut, kind: llm.KindUnavailable, says: "not JSON"},
 		{

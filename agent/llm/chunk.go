@@ -61,10 +61,13 @@ type chatUsage struct {
 
 func (u *chatUsage) usage() Usage {
 	return Usage{
-		In: int(u.In), Out: int(u.Out), Cached: int(max(u.Prompt.Cached, u.Hit)),
-		Reasoning: int(u.Completion.Reasoning), USD: max(u.Cost, 0),
+		In: tokens(u.In), Out: tokens(u.Out), Cached: tokens(max(u.Prompt.Cached, u.Hit)),
+		Reasoning: tokens(u.Completion.Reasoning), USD: max(u.Cost, 0),
 	}
 }
+
+// tokens keeps a count within reason: below zero stands for unknown, and no model writes a thousand million.
+func tokens(n float64) int { return int(min(max(n, 0), 1e9)) }
 
 // decodeLenient decodes JSON, passing over fields of an unexpected type.
 func decodeLenient(raw []byte, v any) error {

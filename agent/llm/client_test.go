@@ -3,9 +3,11 @@ package llm_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -280,6 +282,35 @@ func TestSD5_KeysStaySecret(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestSD5_SecretPrintsNothing(t *testing.T) {
+	secret := llm.Secret("sk-verysecret")
+	j, err := json.Marshal(map[string]any{"key": secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "key", secret, "model", llm.Model{APIKey: secret})
+	if all := fmt.Sprintf("%s %v %+v %#v %q %s", j, secret, secret, secret, secret, log.String()); strings.Contains(all, "verysecret") {
+		t.Error(all)
+	}
+}
+
+// Reported usage calibrates the estimates of the model that reported it.
+func TestRatio(t *testing.T) {
+	s := scripted.New(scripted.Sequence(scripted.Say("ok").Usage(scripted.Usage{In: 2000, Out: 1})))
+	c := newClient(t, s, llm.Model{Name: "m"}, llm.Model{Name: "n"})
+	h := []llm.Message{user(strings.Repeat("word ", 800))}
+	if c.Ratio("m") != 1 {
+		t.Errorf("ratio %v at first", c.Ratio("m"))
+	}
+	if got := ask(t, t.Context(), c, llm.Request{Messages: h}); got.err != nil {
+		t.Fatal(got.err)
+	}
+	if got, want := c.Ratio(""), 2000/float64(llm.EstimateMessages(h)); math.Abs(got-want) > 0.01 || c.Ratio("n") != 1 {
+		t.Errorf("ratio %v, want %v; of the other %v", got, want, c.Ratio("n"))
+	}
+}
 
 func TestManyAtOnce(t *testing.T) {
 	s := scripted.New(func(r scripted.Request) scripted.Reply { return scripted.Say("re: ", r.LastUser()) })

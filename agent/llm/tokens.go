@@ -9,7 +9,7 @@ const (
 )
 
 // Estimate guesses how many tokens a text has. It follows what o200k and cl100k were measured to need for English, code,
-// JSON, Russian, Chinese, base64 and emoji, and rather says too many; a Client's estimates are calibrated on top.
+// JSON, Russian, Chinese, base64 and emoji, and rather says too many; Client.Ratio calibrates it for a model.
 func Estimate(text string) int {
 	var letters, marks, runes, wide float64
 	for _, r := range text {
@@ -55,13 +55,13 @@ func EstimateTools(tools []ToolDef) int {
 	return n
 }
 
-// Estimate guesses how many tokens a request has for its model, calibrated by the usage that the model reported so far.
-func (c *Client) Estimate(req Request) int {
-	raw := Estimate(req.System) + EstimateMessages(req.Messages) + EstimateTools(req.Tools)
-	e := c.first(req.Model)
+// Ratio is how many tokens a model reported lately for each that was estimated; 1 until it has reported any. "" is the
+// first model.
+func (c *Client) Ratio(model string) float64 {
+	e := c.first(model)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return int(float64(raw) * e.meter.ratio())
+	return e.meter.ratio()
 }
 
 // observe calibrates the model's estimates. The request is sanitized: its system text is in its messages.
@@ -111,12 +111,4 @@ func Cost(u Usage, m Model) float64 {
 		return u.USD
 	}
 	return (float64(u.In)*m.PriceIn + float64(u.Out)*m.PriceOut) / 1e6
-}
-
-// Ratio is how many tokens a model counted lately for each that was estimated; 1 until it has reported any.
-func (c *Client) Ratio(model string) float64 {
-	e := c.first(model)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.meter.ratio()
 }
