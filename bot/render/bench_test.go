@@ -2,6 +2,7 @@ package render
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -44,9 +45,24 @@ func BenchmarkVisible4kB(b *testing.B) {
 // sample is an answer of n bytes with all kinds of Markdown in it.
 func sample(b *testing.B, n int) string {
 	b.Helper()
-	text, err := os.ReadFile("testdata/everything.md")
-	if err != nil {
-		b.Fatal(err)
+	text := everything(b)
+	return strings.Repeat(text, n/len(text)+1)[:n]
+}
+
+// everything is all answers of testdata in one.
+func everything(t testing.TB) string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no answers in testdata: %v", err)
 	}
-	return strings.Repeat(string(text)+"\n", n/len(text)+1)[:n]
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(append(text, "\n\n"...))
+	}
+	return all.String()
 }

@@ -125,13 +125,13 @@ func lastBlank(text []byte, least, most int) (int, bool) {
 func unitBorder(text []byte, from, most int) int {
 	const near = 60 // bytes that may be given up for a line break opportunity
 	start := from
-	for i := most - 1; i > from; i-- { // between two ASCII characters there is always a border
+	for i := most - near; i > from; i-- { // between two ASCII characters there is always a border
 		if text[i] < utf8.RuneSelf && text[i-1] < utf8.RuneSelf {
 			start = i
 			break
 		}
 	}
-	unit, opportunity := start, start
+	unit, opportunity := start, -1
 	state := -1
 	rest := text[start:min(len(text), most+utf8.UTFMax)]
 	for len(rest) > 0 {
@@ -147,7 +147,7 @@ func unitBorder(text []byte, from, most int) int {
 		}
 	}
 	switch {
-	case opportunity > from && opportunity > most-near:
+	case opportunity > max(from, most-near):
 		return opportunity
 	case unit > from:
 		return unit

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,9 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got strings.Builder
+			tg := newTelegram()
 			for i, p := range checkParts(t, string(markdown)) {
+				checkStyles(t, p, tg.send(t, p.HTML))
 				fmt.Fprintf(&got, "===== %d: HTML\n%s\n===== %d: plain\n%s\n", i+1, p.HTML, i+1, p.Plain)
 			}
 			if *update {
@@ -43,5 +46,32 @@ func TestGolden(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// checkStyles holds that Telegram neither split nor dropped a style: each tag is one entity.
+func checkStyles(t *testing.T, p Part, m arrived) {
+	t.Helper()
+	for _, style := range []struct {
+		tag   string
+		types []string
+	}{
+		{"<b>", []string{"bold"}},
+		{"<i>", []string{"italic"}},
+		{"<s>", []string{"strikethrough"}},
+		{"<code>", []string{"code"}},
+		{"<a ", []string{"text_link"}},
+		{"<pre>", []string{"pre"}},
+		{"<blockquote", []string{"blockquote", "expandable_blockquote"}},
+	} {
+		n := 0
+		for _, e := range m.Entities {
+			if slices.Contains(style.types, e.Type) {
+				n++
+			}
+		}
+		if want := strings.Count(p.HTML, style.tag); n != want {
+			t.Errorf("%d of %s were sent, %d arrived", want, style.tag, n)
+		}
 	}
 }

@@ -6,7 +6,10 @@
 // for concurrent use, takes any input, valid UTF-8 or not, and never fails: what is not formatting is shown as typed.
 package render
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // MaxParts is the number of messages that one answer may take.
 const MaxParts = 5
@@ -75,6 +78,7 @@ func Head(markdown string) Part {
 // in practice, fills the message before that.
 func head(markdown string, l limits) Part {
 	const ellipsis = "…"
+	markdown = strings.TrimRight(markdown, " \t\r\n")
 	source := beginning(markdown, 6*l.runes)
 	f := parse(source)
 	l.runes -= 2
