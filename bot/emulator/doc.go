@@ -26,7 +26,6 @@
 // All methods may be called at the same time. Under testing/synctest, create the Server inside the bubble: it waits on
 // channels and timers only.
 //
-// What it leaves out. Webhooks are remembered but not delivered, addresses are not fetched, Markdown parse modes are
-// refused, rich messages are checked for size only, and a photo's sizes all hold the same bytes. Where Telegram publishes no number
+// What it leaves out. Webhooks are remembered but not delivered, addresses are not fetched, rich messages are checked for size only, and a photo's sizes all hold the same bytes. Where Telegram publishes no number
 // (flood limits, how long a press can be answered, the size of a keyboard), the constant's comment says that ours is an estimate.
 package emulator

@@ -58,6 +58,7 @@ type GroupOptions struct {
 	Basic    bool   // a basic group, which can become a supergroup
 	Forum    bool   // with topics; General exists from the start
 	Admin    bool   // the bot is an administrator
+	Channel  bool   // a channel
 }
 
 // NewGroup makes a group of the bot and the users, the first of whom owns it.
@@ -69,6 +70,9 @@ func (s *Server) NewGroup(o GroupOptions, users ...User) *Group {
 	c := Chat{ID: -1_000_000_000_000 - n, Type: "supergroup", Title: o.Title, Username: o.Username, IsForum: o.Forum}
 	if o.Basic {
 		c.ID, c.Type = -1000-n, "group"
+	}
+	if o.Channel {
+		c.Type = "channel"
 	}
 	made := s.newChat(c)
 	if o.Forum {

@@ -43,24 +43,9 @@ func formatted(raw, mode, entitiesJSON string) (string, []Entity, *apiError) {
 	if !utf8.ValidString(raw) {
 		return "", nil, badRequest("Strings must be encoded in UTF-8")
 	}
-	text, entities := raw, []Entity(nil)
-	switch mode = strings.ToLower(mode); {
-	case raw == "":
-	case mode == "" || mode == "none":
-		if err := json.Unmarshal([]byte(entitiesJSON), &entities); err == nil {
-			if err := checkEntities(entities); err != nil {
-				return "", nil, err
-			}
-		}
-	case mode == "html":
-		var err *apiError
-		if text, entities, err = parseHTML(raw); err != nil {
-			return "", nil, err
-		}
-	case mode == "markdownv2" || mode == "markdown":
-		return "", nil, badRequestf("Can't parse entities: parse_mode %s is not modelled by the emulator, use HTML", mode)
-	default:
-		return "", nil, badRequest("Unsupported parse_mode")
+	text, entities, err := marked(raw, strings.ToLower(mode), entitiesJSON)
+	if err != nil {
+		return "", nil, err
 	}
 	text, entities = clean(text, entities)
 	entities = detect(text, normalise(entities, unitsOf(text)))
@@ -69,6 +54,27 @@ func formatted(raw, mode, entitiesJSON string) (string, []Entity, *apiError) {
 		return "", nil, badRequest("ENTITIES_TOO_LONG")
 	}
 	return text, entities, nil
+}
+
+// marked separates the text from its markup.
+func marked(raw, mode, entitiesJSON string) (string, []Entity, *apiError) {
+	switch {
+	case raw == "":
+		return "", nil, nil
+	case mode == "" || mode == "none":
+		var entities []Entity
+		if json.Unmarshal([]byte(entitiesJSON), &entities) != nil {
+			return raw, nil, nil // what is no list of entities is ignored
+		}
+		return raw, entities, checkEntities(entities)
+	case mode == "html":
+		return parseHTML(raw)
+	case mode == "markdown":
+		return parseMarkdown(raw)
+	case mode == "markdownv2":
+		return parseMarkdownV2(raw)
+	}
+	return "", nil, badRequest("Unsupported parse_mode")
 }
 
 func checkEntities(entities []Entity) *apiError {
