@@ -87,7 +87,8 @@ func (l *lane) step(ctx context.Context) (wait time.Duration, work bool) {
 	queue, err := l.next()
 	if err != nil {
 		l.o.log.Error("reading the outbox", "chat", l.chat, "err", err)
-		return l.backOff(0), true
+		l.backOff(0)
+		return 0, true
 	}
 	if len(queue) > 0 {
 		return l.stepRow(ctx, now, queue), true
@@ -115,7 +116,8 @@ func (l *lane) stepRow(ctx context.Context, now time.Time, queue []row) time.Dur
 	message, filled, err := l.slot(r.item.Slot)
 	if err != nil {
 		l.o.log.Error("reading a slot", "chat", l.chat, "item", r.key.N, "err", err)
-		return l.backOff(0)
+		l.backOff(0)
+		return 0
 	}
 	if l.needless(queue, filled) {
 		l.finish(settlement{row: r, settled: true})
@@ -129,7 +131,7 @@ func (l *lane) stepRow(ctx context.Context, now time.Time, queue []row) time.Dur
 	}
 	sent, v := l.deliver(ctx, r, message)
 	l.judge(ctx, r, sent, v)
-	return time.Until(l.hold)
+	return 0
 }
 
 // needless says that the first row has nothing to do: its slot is empty, or a later row edits the same message.

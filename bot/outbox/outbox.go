@@ -110,10 +110,17 @@ func (o *Outbox) SlotOf(tx *store.Tx, chat store.ChatID, m store.MessageID) (Slo
 // Depth is how many items wait for their delivery or its record.
 func (o *Outbox) Depth() (n int) {
 	// A read fails only on a closed database, where nothing waits for anything.
-	_ = o.db.View(func(tx *store.Tx) error {
-		return rows.Scan(tx, nil, func(rowKey, Item) (bool, error) { n++; return true, nil })
+	_ = o.db.View(func(tx *store.Tx) (err error) {
+		n, err = o.DepthIn(tx)
+		return err
 	})
 	return n
+}
+
+// DepthIn is Depth as of a transaction.
+func (o *Outbox) DepthIn(tx *store.Tx) (n int, err error) {
+	err = rows.Scan(tx, nil, func(rowKey, Item) (bool, error) { n++; return true, nil })
+	return n, err
 }
 
 // Migrate moves a group's queue to its new id and has the ids of others rewritten, in the caller's transaction. Message

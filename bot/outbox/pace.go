@@ -26,8 +26,7 @@ type pace struct {
 
 // wait is how long the next call has to wait, leaving that much of the burst and of the group's window untouched.
 func (p *pace) wait(now time.Time, burst, window int) time.Duration {
-	owed := p.full.Sub(now) + time.Duration(burst)*paceEvery
-	wait := max(0, owed-(paceBurst-1)*paceEvery)
+	wait := max(0, max(0, p.full.Sub(now))-time.Duration(paceBurst-1-burst)*paceEvery)
 	if !p.group {
 		return wait
 	}

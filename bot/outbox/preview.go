@@ -79,7 +79,8 @@ func (l *lane) stepPreview(ctx context.Context, now time.Time) (wait time.Durati
 	message, _, err := l.slot(s)
 	if err != nil {
 		l.o.log.Error("reading a slot", "chat", l.chat, "err", err)
-		return l.backOff(0), true
+		l.backOff(0)
+		return 0, true
 	}
 	p, c, ok := l.takePreview(s, now)
 	if !ok {
