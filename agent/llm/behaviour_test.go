@@ -134,6 +134,10 @@ func TestServiceBehaviour(t *testing.T) {
 			want:  llm.Answer{Text: "full", Finish: llm.FinishStop, Usage: llm.Usage{In: 3, Out: 1}},
 		},
 		{
+			name: "200 with a whole completion and no finish_reason", serve: serve{typ: "application/json", body: `{"choices":[{"message":{"content":"full"}}]}`},
+			want: llm.Answer{Text: "full", Finish: llm.FinishStop},
+		},
+		{
 			name: "200 with HTML", serve: serve{typ: "text/html", body: "<html><head><title>x</title></head>\n<body>captive portal</body></html>"},
 			kind: llm.KindUnavailable, says: "got text/html instead of an event stream: captive portal",
 		},
@@ -219,8 +223,10 @@ func TestServiceErrors(t *testing.T) {
 	}{
 		{
 			name: "429 with Retry-After",
-			serve: serve{status: 429, header: map[string]string{"Retry-After": "7", "X-Ratelimit-Remaining-Requests": "0"},
-				body: `{"error":{"message":"slow","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`},
+			serve: serve{
+				status: 429, header: map[string]string{"Retry-After": "7", "X-Ratelimit-Remaining-Requests": "0"},
+				body: `{"error":{"message":"slow","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`,
+			},
 			want: llm.Error{Kind: llm.KindRateLimited, Status: 429, Message: "slow", After: 7 * time.Second},
 		},
 		{
@@ -265,8 +271,10 @@ func TestServiceErrors(t *testing.T) {
 		},
 		{
 			name: "rate limit that sounds like overflow", serve: serve{status: 429, body: `{"error":{"message":"Request too large: tokens per minute (TPM) limit 30000; reduce the length of the messages. Please try again in 1.5s."}}`},
-			want: llm.Error{Kind: llm.KindRateLimited, Status: 429, After: 1500 * time.Millisecond,
-				Message: "Request too large: tokens per minute (TPM) limit 30000; reduce the length of the messages. Please try again in 1.5s."},
+			want: llm.Error{
+				Kind: llm.KindRateLimited, Status: 429, After: 1500 * time.Millisecond,
+				Message: "Request too large: tokens per minute (TPM) limit 30000; reduce the length of the messages. Please try again in 1.5s.",
+			},
 		},
 		{
 			name: "param is no string", serve: serve{status: 400, body: `{"error":{"message":"m","type":"t","param":{"a":1},"code":"c"}}`},

@@ -72,18 +72,30 @@ func TestGeminiSchema(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"no schema", ``, `{"type":"object","properties":{}}`},
 		{"not an object", `true`, `{"type":"object","properties":{}}`},
-		{"unknown keywords", `{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"string","const":"x","propertyNames":{}}}},"patternProperties":{}}`,
-			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","enum":["x"]}}}}`},
-		{"exclusive bounds", `{"type":"object","properties":{"i":{"type":"integer","exclusiveMinimum":0,"exclusiveMaximum":10},"f":{"type":"number","exclusiveMinimum":0.5},"d4":{"type":"number","exclusiveMinimum":true,"minimum":1}}}`,
-			`{"type":"object","properties":{"i":{"type":"integer","minimum":1,"maximum":9},"f":{"type":"number","minimum":0.5},"d4":{"type":"number","minimum":1}}}`},
-		{"types and null", `{"type":"object","properties":{"a":{"type":["null","string"]},"b":{"type":["string","integer"]}}}`,
-			`{"type":"object","properties":{"a":{"type":"string","nullable":true},"b":{"type":"string"}}}`},
-		{"references", `{"type":"object","properties":{"a":{"$ref":"#/$defs/A","description":"mine"}},"$defs":{"A":{"type":"object","properties":{"x":{"type":"string"}}}}}`,
-			`{"type":"object","properties":{"a":{"type":"object","description":"mine","properties":{"x":{"type":"string"}}}}}`},
-		{"formats and number enums", `{"type":"object","properties":{"u":{"type":"string","format":"uri"},"t":{"type":"string","format":"date-time"},"n":{"type":"integer","enum":[1,2]}}}`,
-			`{"type":"object","properties":{"u":{"type":"string"},"t":{"type":"string","format":"date-time"},"n":{"type":"integer"}}}`},
-		{"oneOf", `{"type":"object","properties":{"a":{"oneOf":[{"type":"string","$comment":"x"},true]}}}`,
-			`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}}}`},
+		{
+			"unknown keywords", `{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"string","const":"x","propertyNames":{}}}},"patternProperties":{}}`,
+			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","enum":["x"]}}}}`,
+		},
+		{
+			"exclusive bounds", `{"type":"object","properties":{"i":{"type":"integer","exclusiveMinimum":0,"exclusiveMaximum":10},"f":{"type":"number","exclusiveMinimum":0.5},"d4":{"type":"number","exclusiveMinimum":true,"minimum":1}}}`,
+			`{"type":"object","properties":{"i":{"type":"integer","minimum":1,"maximum":9},"f":{"type":"number","minimum":0.5},"d4":{"type":"number","minimum":1}}}`,
+		},
+		{
+			"types and null", `{"type":"object","properties":{"a":{"type":["null","string"]},"b":{"type":["string","integer"]}}}`,
+			`{"type":"object","properties":{"a":{"type":"string","nullable":true},"b":{"type":"string"}}}`,
+		},
+		{
+			"references", `{"type":"object","properties":{"a":{"$ref":"#/$defs/A","description":"mine"}},"$defs":{"A":{"type":"object","properties":{"x":{"type":"string"}}}}}`,
+			`{"type":"object","properties":{"a":{"type":"object","description":"mine","properties":{"x":{"type":"string"}}}}}`,
+		},
+		{
+			"formats and number enums", `{"type":"object","properties":{"u":{"type":"string","format":"uri"},"t":{"type":"string","format":"date-time"},"n":{"type":"integer","enum":[1,2]}}}`,
+			`{"type":"object","properties":{"u":{"type":"string"},"t":{"type":"string","format":"date-time"},"n":{"type":"integer"}}}`,
+		},
+		{
+			"oneOf", `{"type":"object","properties":{"a":{"oneOf":[{"type":"string","$comment":"x"},true]}}}`,
+			`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}}}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

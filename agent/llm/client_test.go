@@ -330,8 +330,14 @@ func TestManyAtOnce(t *testing.T) {
 
 func TestNewReportsAllProblems(t *testing.T) {
 	_, err := llm.New(llm.Options{Models: []llm.Model{
-		{Name: "a", BaseURL: "ftp://x"}, {Name: "b", BaseURL: "https://x/v1?key=topsecret"}, {Name: "c", Wire: "smoke"},
-		{Name: "d", PriceIn: -1}, {}, {Name: "f", Body: map[string]any{"stream": false}}, {Name: "e"}, {Name: "E"},
+		{Name: "a", BaseURL: "ftp://x"},
+		{Name: "b", BaseURL: "https://x/v1?key=topsecret"},
+		{Name: "c", Wire: "smoke"},
+		{Name: "d", PriceIn: -1},
+		{},
+		{Name: "f", Body: map[string]any{"stream": false}},
+		{Name: "e"},
+		{Name: "E"},
 	}})
 	if err == nil {
 		t.Fatal("no error")

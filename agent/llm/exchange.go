@@ -141,6 +141,9 @@ func frameOf(body []byte) (string, bool) {
 		frame = map[string]any{"type": "response." + firstOf(full.Status, "completed"), "response": json.RawMessage(body)}
 	case len(full.Choices) > 0 && isSet(full.Choices[0].Message):
 		c := full.Choices[0]
+		if !isSet(c.FinishReason) {
+			c.FinishReason = json.RawMessage(`"stop"`) // whole JSON was not cut
+		}
 		frame = map[string]any{
 			"choices": []any{map[string]any{"index": 0, "delta": c.Message, "finish_reason": c.FinishReason}},
 			"usage":   full.Usage,

@@ -79,11 +79,13 @@ func TestSanitize(t *testing.T) {
 		{"MODEL-1 compaction cut the batch off", []Message{res("1", "A"), res("2", "B"), ok, hi}, []Message{say(RoleUser, earlierOn), ok, hi}},
 		{"a result twice", []Message{hi, with("", call("1")), res("1", "A"), res("1", "again")}, []Message{hi, with("", call("1")), res("1", "A")}},
 		{
-			"ids used again in a later batch", []Message{hi, with("", call("1")), hi, with("", call("1")), res("1", "B")},
+			"ids used again in a later batch",
+			[]Message{hi, with("", call("1")), hi, with("", call("1")), res("1", "B")},
 			[]Message{hi, with("", call("1")), res("1", noResult), hi, with("", call("1_2")), res("1_2", "B")},
 		},
 		{
-			"one id twice in a batch, and none", []Message{hi, with("", call("1"), call("1"), call("")), res("1", "A"), res("1", "B"), res("", "C")},
+			"one id twice in a batch, and none",
+			[]Message{hi, with("", call("1"), call("1"), call("")), res("1", "A"), res("1", "B"), res("", "C")},
 			[]Message{hi, with("", call("1"), call("1_2"), call("call")), res("1", "A"), res("1_2", "B"), res("call", "C")},
 		},
 		{"same role twice", []Message{hi, hi, ok, ok, hi}, []Message{say(RoleUser, "hi\n\nhi"), say(RoleAssistant, "ok\n\nok"), hi}},
@@ -93,11 +95,13 @@ func TestSanitize(t *testing.T) {
 		{"empty contents", []Message{say(RoleUser, " "), hi, say(RoleAssistant, "\n"), with(" ", call("1")), res("1", "")}, []Message{hi, with("", call("1")), res("1", noOutput)}},
 		{"several system messages", []Message{hi, say(RoleSystem, "a"), ok, say(RoleSystem, "b"), hi}, []Message{say(RoleSystem, "a\n\nb"), hi, ok, hi}},
 		{
-			"images of a tool", []Message{hi, with("", call("1"), call("2")), {Role: RoleTool, CallID: "1", Images: img}, res("2", "B"), ok, hi},
+			"images of a tool",
+			[]Message{hi, with("", call("1"), call("2")), {Role: RoleTool, CallID: "1", Images: img}, res("2", "B"), ok, hi},
 			[]Message{hi, with("", call("1"), call("2")), res("1", noOutput), res("2", "B"), {Role: RoleUser, Text: "(images from the tool results above)", Images: img}, ok, hi},
 		},
 		{
-			"bad arguments and names", []Message{hi, with("", Call{ID: "1", Name: "a.b/c", Args: `{"a":`, Problem: "cut"}, Call{ID: "2", Name: "9", Args: "[]"}, Call{ID: "3"}), hi},
+			"bad arguments and names",
+			[]Message{hi, with("", Call{ID: "1", Name: "a.b/c", Args: `{"a":`, Problem: "cut"}, Call{ID: "2", Name: "9", Args: "[]"}, Call{ID: "3"}), hi},
 			[]Message{hi, with("", Call{ID: "1", Name: "a_b_c", Args: "{}"}, Call{ID: "2", Name: "_", Args: "{}"}, Call{ID: "3", Name: namelessFn, Args: "{}"}), res("1", noResult), res("2", noResult), res("3", noResult), hi},
 		},
 		{"unknown role, NUL, invalid UTF-8", []Message{say("bogus", "a\x00b\xff")}, []Message{say(RoleUser, "ab\uFFFD")}},

@@ -218,7 +218,8 @@ func TestImages(t *testing.T) {
 			}
 			call := scripted.Message{Role: "assistant", Calls: []scripted.ToolCall{{ID: "1", Name: "ping", Args: "{}"}}}
 			want := []scripted.Message{
-				{Role: "user", Text: "what is it?", Images: url("eA==")}, call,
+				{Role: "user", Text: "what is it?", Images: url("eA==")},
+				call,
 				{Role: "tool", CallID: "1", Text: "a picture"},
 				{Role: "user", Text: "(images from the tool results above)", Images: url("eQ==")},
 			}
