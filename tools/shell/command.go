@@ -16,8 +16,8 @@ const (
 	// MaxLine is the longest command line in bytes. Linux takes no single argument over 128 KiB with
 	// its closing NUL (MAX_ARG_STRLEN in execve(2)).
 	MaxLine = 128<<10 - 1
-	// MaxOutput is how many bytes of cleaned output a Result carries, before the marker line.
-	MaxOutput = 100 << 10
+	// MaxOutput is how many bytes of cleaned output a Result carries, the marker line not counted.
+	MaxOutput = 100_000
 	// MaxSpill is how many bytes of cleaned output are written to Command.Spill.
 	MaxSpill = 64 << 20
 )
@@ -29,9 +29,10 @@ type Command struct {
 	Timeout time.Duration // over 0 and up to MaxTimeout
 	Env     []string      // "NAME=value", added to the clean environment; wins over it
 
-	// Spill opens the place for the whole output. It is called at most once, from a goroutine of
-	// Run, when the output outgrows MaxOutput; Run closes what it returns. Nil: the rest is dropped.
-	Spill func() (io.WriteCloser, error)
+	// Spill opens the place for the whole output and gives its name for the marker line. It is called
+	// at most once, from a goroutine of Run, when the output outgrows MaxOutput; closing is the
+	// caller's. Nil: what is left out is dropped.
+	Spill func() (w io.Writer, name string, err error)
 }
 
 // Result tells how a command went. Exactly one of Exit ≥ 0 and Signal != "" holds, but for a command
@@ -52,19 +53,28 @@ type Result struct {
 }
 
 func (c Command) check() error {
+	if err := checkLine(c.Line); err != nil {
+		return err
+	}
 	switch {
-	case strings.TrimSpace(c.Line) == "":
-		return errors.New("the command is empty")
-	case strings.ContainsRune(c.Line, 0):
-		return errors.New("the command holds a NUL byte, which no shell can take")
-	case len(c.Line) > MaxLine:
-		return fmt.Errorf("the command has %d bytes, more than the %d that the system takes: write it to a script file and run that", len(c.Line), MaxLine)
 	case c.Dir == nil:
 		return errors.New("the command has no folder to run in")
 	case c.Timeout <= 0 || c.Timeout > MaxTimeout:
 		return fmt.Errorf("the timeout %v is outside 1 s to %v", c.Timeout, MaxTimeout)
 	case slices.ContainsFunc(c.Env, badVariable):
 		return errors.New("an environment variable is not of the form NAME=value, or holds a NUL byte")
+	}
+	return nil
+}
+
+func checkLine(line string) error {
+	switch {
+	case strings.TrimSpace(line) == "":
+		return errors.New("the command is empty")
+	case strings.ContainsRune(line, 0):
+		return errors.New("the command holds a NUL byte, which no shell can take")
+	case len(line) > MaxLine:
+		return fmt.Errorf("the command has %d bytes, more than the %d that the system takes: write it to a script file and run that", len(line), MaxLine)
 	}
 	return nil
 }

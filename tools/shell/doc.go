@@ -1,4 +1,5 @@
-// Package shell runs one shell command for the model and gives back what it printed.
+// Package shell runs shell commands for the model: the tools execute_cmd and restart, and beneath them the
+// Runner, which gives back what one command printed and how it ended.
 //
 // It owns the life of the command's processes: the environment and folder they start in, their
 // limits, their output, and above all their end. Whatever way a command ends (its own exit, the
@@ -15,7 +16,7 @@
 // The shim holds the read end of the control pipe; when the write end closes, because nod wants the
 // end or because nod is gone, everything below the shim dies. A pipe is used rather than
 // PR_SET_PDEATHSIG, which fires when the starting thread ends and not when the process does
-// (go.dev/issue/27505). A program that imports this package calls [Dispatch] first thing in main,
+// (go.dev/issue/27505). A program that runs commands calls [Dispatch] first thing in main,
 // and its tests do so in TestMain.
 //
 // Run may be called from several goroutines at once; commands don't share anything but the measured

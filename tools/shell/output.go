@@ -16,8 +16,9 @@ const (
 // capture keeps the beginning and the end of a command's cleaned output in bounded memory and hands all
 // of it, up to MaxSpill, to the spill once there is more than MaxOutput.
 type capture struct {
-	open  func() (io.WriteCloser, error)
-	spill io.WriteCloser
+	open  func() (w io.Writer, name string, err error)
+	spill io.Writer
+	name  string // where people find the spill
 
 	head, tail []byte // tail grows to twice tailSize and is then cut back
 	cut        bool   // there was more than MaxOutput
@@ -41,11 +42,6 @@ func (c *capture) drain(r io.Reader) {
 		}
 	}
 	s.Close()
-	if c.spill != nil {
-		if err := c.spill.Close(); err != nil && c.spillErr == nil {
-			c.spillErr = fmt.Errorf("closing the output's file: %w", err)
-		}
-	}
 }
 
 func (c *capture) add(p []byte) {
@@ -73,12 +69,10 @@ func (c *capture) begin() {
 	if c.open == nil {
 		return
 	}
-	w, err := c.open()
-	if err != nil {
+	var err error
+	if c.spill, c.name, err = c.open(); err != nil {
 		c.spillErr = fmt.Errorf("opening the output's file: %w", err)
-		return
 	}
-	c.spill = w
 }
 
 func (c *capture) save(p []byte) {
@@ -107,7 +101,17 @@ func (c *capture) text() (text string, omitted int64) {
 		tail = tail[1:]
 	}
 	omitted = c.clean - int64(len(head)+len(tail))
-	return fmt.Sprintf("%s\n[… %d of %d bytes left out here …]\n%s", head, omitted, c.clean, tail), omitted
+	return fmt.Sprintf("%s\n[… %d of %d bytes left out here%s …]\n%s", head, omitted, c.clean, c.whereabouts(), tail), omitted
+}
+
+func (c *capture) whereabouts() string {
+	switch {
+	case c.spill == nil || c.spillErr != nil:
+		return ""
+	case c.spilled < c.clean:
+		return fmt.Sprintf("; the first %d MiB are in %s, which read_file can page", MaxSpill>>20, c.name)
+	}
+	return fmt.Sprintf("; the whole is in %s, which read_file can page", c.name)
 }
 
 // runeFloor is the largest n ≤ limit that does not cut a rune of p in two. p is valid UTF-8 but for its end.

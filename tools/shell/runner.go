@@ -111,10 +111,9 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, end.err
 	}
 	wg.Wait()
-	if end.err != nil {
+	if end.err != nil && !(stopped && end.unready) {
 		return Result{}, end.err
 	}
-
 	res := end.result(stopped)
 	res.TimedOut = stopped && context.Cause(ctx) == errDeadline
 	res.Cancelled = stopped && !res.TimedOut
@@ -127,6 +126,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 // process is a running shim with nod's ends of its pipes.
 type process struct {
 	level   Level
+	probe   bool // there is no command
 	cmd     *exec.Cmd
 	control *os.File
 	status  *os.File
@@ -135,12 +135,16 @@ type process struct {
 
 // ending is how a shim ended.
 type ending struct {
-	report report
-	killed bool // the shim was killed before it could report
-	err    error
+	report  report
+	killed  bool // the shim was killed before it could report
+	unready bool // err says why it came to no command
+	err     error
 }
 
 func (e ending) result(stopped bool) Result {
+	if e.unready {
+		return Result{Exit: -1}
+	}
 	r := Result{Exit: e.report.Exit}
 	if sig := syscall.Signal(e.report.Signal); sig != 0 || e.killed {
 		r.Exit, r.Signal = -1, unix.SignalName(cmp.Or(sig, syscall.SIGKILL))
@@ -154,7 +158,7 @@ func (e ending) result(stopped bool) Result {
 // start starts the shim for c and tells it what to do.
 func start(iso isolation, c Command) (_ *process, err error) {
 	var theirs []*os.File
-	p := &process{level: iso.level}
+	p := &process{level: iso.level, probe: c.Line == ""}
 	defer func() {
 		for _, f := range theirs {
 			f.Close()
@@ -228,27 +232,26 @@ func (p *process) await(ctx context.Context, ends <-chan ending) (end ending, st
 
 // wait returns when the shim has ended, and with it all that it answers for.
 func (p *process) wait() ending {
-	var first, last report
-	reports := json.NewDecoder(p.status)
-	started := reports.Decode(&first) == nil
-	finished := started && first.PID != 0 && first.Err == "" && reports.Decode(&last) == nil
+	var last report
+	var pid, count int
+	for reports := json.NewDecoder(p.status); reports.Decode(&last) == nil && last.Err == ""; count++ {
+		pid = max(pid, last.PID)
+	}
 	p.cmd.Wait() // its status says no more than the reports
 	switch {
-	case !started:
-		return ending{err: fmt.Errorf("the shim ended before it started the command: %v", p.cmd.ProcessState)}
-	case first.Err != "":
-		return ending{err: errors.New(first.Err)}
-	case first.PID == 0:
-		return ending{}
-	case !finished && p.level == LevelNamespace:
-		return ending{killed: true}
-	case !finished:
-		syscall.Kill(-first.PID, syscall.SIGKILL)
-		return ending{err: errShimLost}
 	case last.Err != "":
 		return ending{err: errors.New(last.Err)}
+	case count == 0:
+		return ending{unready: true, err: fmt.Errorf("the shim ended before it was ready: %v", p.cmd.ProcessState)}
+	case count == allReports || p.probe:
+		return ending{report: last}
+	case p.level == LevelNamespace:
+		return ending{killed: true} // and the kernel killed all others
 	}
-	return ending{report: last}
+	if pid > 0 {
+		syscall.Kill(-pid, syscall.SIGKILL)
+	}
+	return ending{err: errShimLost}
 }
 
 // close lets go of nod's ends.

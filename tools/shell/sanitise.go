@@ -80,16 +80,12 @@ func (s *sanitiser) Close() error {
 
 // text consumes at least one byte of p, or saves p as the beginning of a rune.
 func (s *sanitiser) text(p []byte) []byte {
-	n := 0
-	for n < len(p) && plain[p[n]] {
-		n++
-	}
-	if n > 0 {
+	if n := harmless(p); n > 0 {
 		s.put(p[:n])
 		return p[n:]
 	}
 	if p[0] >= utf8.RuneSelf {
-		return s.wide(p)
+		return s.odd(p)
 	}
 	switch p[0] {
 	case '\r':
@@ -99,30 +95,45 @@ func (s *sanitiser) text(p []byte) []byte {
 	case 0x1b:
 		s.mode, s.eaten = inEscape, 0
 	default: // a run of NUL bytes is common enough to be fast about
-		for n = 1; n < len(p) && p[n] == p[0]; n++ {
+		n := 1
+		for ; n < len(p) && p[n] == p[0]; n++ {
 		}
 		return p[n:]
 	}
 	return p[1:]
 }
 
-// wide consumes one rune of several bytes, or one byte that is none.
-func (s *sanitiser) wide(p []byte) []byte {
+// harmless is how many bytes at the beginning of p are text to be copied as it is.
+func harmless(p []byte) int {
+	n := 0
+	for n < len(p) {
+		if plain[p[n]] {
+			n++
+			continue
+		}
+		r, size := utf8.DecodeRune(p[n:])
+		if r < 0xa0 || r == utf8.RuneError && size == 1 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// odd consumes a byte that begins no rune, or a control of C1; or saves the beginning of a rune.
+func (s *sanitiser) odd(p []byte) []byte {
 	if !utf8.FullRune(p) {
 		s.part = bytes.Clone(p)
 		return nil
 	}
 	r, size := utf8.DecodeRune(p)
 	switch {
-	case r == utf8.RuneError && size == 1:
+	case r == utf8.RuneError:
 		s.invalid()
 	case r == 0x9b:
 		s.mode, s.eaten = inCSI, 0
-	case r == 0x90 || r == 0x98 || r >= 0x9d && r <= 0x9f:
+	case r == 0x90 || r == 0x98 || r >= 0x9d: // DCS, SOS, OSC, PM, APC
 		s.mode, s.eaten = inString, 0
-	case r < 0xa0: // the other controls of C1
-	default:
-		s.put(p[:size])
 	}
 	return p[size:]
 }

@@ -37,7 +37,11 @@ type spec struct {
 	UserNS bool
 }
 
-// report is what the shim tells: once when the shell runs or can't, once when all is over.
+// allReports is how many reports a command without an error has.
+const allReports = 3
+
+// report is what the shim tells three times: when all is ready for the shell, when the shell runs, and
+// when all is over. One with an error is the last.
 type report struct {
 	Err       string `json:",omitempty"`
 	PID       int    `json:",omitempty"` // the shell's, as the shim sees it
@@ -46,55 +50,59 @@ type report struct {
 	Leftovers int `json:",omitempty"`
 }
 
-// Dispatch makes this process the shim of one command if it was started as that, and does not return
-// then. Call it first thing in main, since what comes before is paid for by every command.
-func Dispatch() {
-	if len(os.Args) > 0 && os.Args[0] == shimName {
-		os.Exit(shim())
+// Dispatch does the work of a shim if args, which are os.Args, say that this process was started as one, and then tells
+// main to return. Call it first thing in main, since what comes before is paid for by every command.
+func Dispatch(args []string) (done bool) {
+	if len(args) == 0 || args[0] != shimName {
+		return false
 	}
+	shim()
+	return true
 }
 
-func shim() int {
+func shim() {
 	runtime.LockOSThread() // capabilities belong to threads, and the shell inherits from this one
 	control, status := os.NewFile(controlFD, "control"), os.NewFile(statusFD, "status")
 	var s spec
 	if err := json.NewDecoder(control).Decode(&s); err != nil {
 		fmt.Fprintf(os.Stderr, "%s is started by nod itself, not by hand\n", shimName)
-		return 125
+		return
 	}
 	reports := json.NewEncoder(status)
+	if err := prepare(s); err != nil {
+		reports.Encode(report{Err: err.Error()})
+		return
+	}
+	reports.Encode(report{})
+	if len(s.Line) == 0 {
+		return
+	}
 	pid, err := launch(s)
 	if err != nil {
 		reports.Encode(report{Err: err.Error()})
-		return 125
+		return
 	}
 	reports.Encode(report{PID: pid})
-	if pid == 0 {
-		return 0
-	}
 	reports.Encode(supervise(pid, control, s.Level))
-	return 0
 }
 
-// launch takes the steps from a fresh process to a running shell. Each narrows what the next may do, so
-// their order matters: the mounts come before the folder is entered, the limits and what a sandbox takes
-// away last. It returns 0 for a spec without a line.
-func launch(s spec) (pid int, err error) {
+// prepare turns the fresh process into the place where the shell starts. Each step narrows what the next
+// may do, so their order matters: the mounts come before the folder is entered, the limits last.
+func prepare(s spec) error {
 	if err := harden(); err != nil {
-		return 0, err
+		return err
 	}
 	if err := isolate(s); err != nil {
-		return 0, err
-	}
-	if len(s.Line) == 0 {
-		return 0, nil
+		return err
 	}
 	if err := enter(string(s.Dir), os.NewFile(dirFD, "folder")); err != nil {
-		return 0, err
+		return err
 	}
-	if err := limit(s); err != nil {
-		return 0, err
-	}
+	return limit(s)
+}
+
+// launch starts the shell from the calling thread, whose capabilities and restrictions it inherits.
+func launch(s spec) (pid int, err error) {
 	var env []string
 	for _, v := range s.Env {
 		env = append(env, string(v))

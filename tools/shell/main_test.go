@@ -1,0 +1,131 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// asNod, set in the environment, makes the test binary a nod that runs the one command which the
+// variable holds as JSON, until it is killed.
+const asNod = "NOD_SHELL_TEST_AS_NOD"
+
+type nodTask struct {
+	Isolation int // index in ladder()
+	Dir       string
+	Line      string
+	Env       []string
+}
+
+func TestMain(m *testing.M) {
+	if Dispatch(os.Args) {
+		return
+	}
+	if task := os.Getenv(asNod); task != "" {
+		os.Exit(beNod(task))
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != syscall.ECHILD {
+			fmt.Fprintf(os.Stderr, "a child process is left over: pid %d, %v\n", pid, err)
+			code = 1
+		}
+		os.Exit(code)
+	}))
+}
+
+func beNod(text string) int {
+	var task nodTask
+	if err := json.Unmarshal([]byte(text), &task); err != nil {
+		panic(err)
+	}
+	dir, err := OpenDir(task.Dir)
+	if err != nil {
+		panic(err)
+	}
+	r := forced(ladder()[task.Isolation])
+	_, err = r.Run(context.Background(), Command{Line: task.Line, Dir: dir, Timeout: MaxTimeout, Env: task.Env})
+	panic(fmt.Sprintf("the command ended before nod was killed: %v", err))
+}
+
+// forced is a runner that does not measure.
+func forced(iso isolation) *Runner {
+	r := &Runner{}
+	r.once.Do(func() { r.iso = iso })
+	return r
+}
+
+// isolations runs test once for every isolation that this machine and user can have.
+func isolations(t *testing.T, test func(t *testing.T, index int, r *Runner)) {
+	t.Helper()
+	for i, iso := range ladder() {
+		name := iso.level.String()
+		if iso.userNS {
+			name += " in user namespace"
+		}
+		t.Run(name, func(t *testing.T) {
+			if err := probe(iso); err != nil {
+				t.Skipf("NOT TESTED, this machine has no %s: %v", name, err)
+			}
+			test(t, i, forced(iso))
+		})
+	}
+}
+
+func tempDir(t *testing.T) *Dir {
+	t.Helper()
+	dir, err := OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	return dir
+}
+
+// run runs line in a new folder and expects that it could be run.
+func run(t *testing.T, r *Runner, line string) Result {
+	t.Helper()
+	res, err := r.Run(t.Context(), Command{Line: line, Dir: tempDir(t), Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// until polls for what must come true within 20 s.
+func until(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// marked lists the processes of this machine that have the variable in their environment.
+func marked(t *testing.T, variable string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, f := range files {
+		env, _ := os.ReadFile(f) // empty for a process that has ended or is someone else's
+		if !slices.Contains(strings.Split(string(env), "\x00"), variable) {
+			continue
+		}
+		cmdline, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+		found = append(found, string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
+	}
+	return found
+}
