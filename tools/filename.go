@@ -19,8 +19,8 @@ const (
 // without control and invisible characters, characters that a shell or another system trips over, and dots, dashes or
 // blanks at its beginning. It is never empty.
 func SafeName(name string) string {
-	name = strings.ToValidUTF8(name, "")
-	if i := strings.LastIndexAny(strings.TrimRight(name, `/\`), `/\`); i >= 0 {
+	name = strings.TrimRight(strings.ToValidUTF8(name, ""), `/\`)
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
 	}
 	name = strings.Map(safeRune, name)

@@ -20,7 +20,13 @@ type grep struct {
 	matcher *matcher
 	walk    walk
 	page    grepPage
-	buf     bytes.Buffer // of the file whose matches are being shown
+	space   space // for showing matches
+}
+
+// space is memory that is used again from file to file.
+type space struct {
+	read   bytes.Buffer
+	folded []byte
 }
 
 // batchFiles is how many files of one folder are searched as one piece of work.
@@ -59,9 +65,9 @@ func (g *grep) inFolder(ctx context.Context, held *tools.Held, workspace *tools.
 	})
 	for range workers {
 		running.Go(func() {
-			var buf bytes.Buffer
+			var space space
 			for b := range todo {
-				g.search(ctx, b, &buf)
+				g.search(ctx, b, &space)
 			}
 		})
 	}
@@ -119,17 +125,17 @@ func (g *grep) descend(ctx context.Context, f *folder, emit func(*batch) bool) (
 }
 
 // search counts the matches of a batch.
-func (g *grep) search(ctx context.Context, b *batch, buf *bytes.Buffer) {
+func (g *grep) search(ctx context.Context, b *batch, space *space) {
 	defer close(b.done)
 	for i, name := range b.names {
 		if ctx.Err() != nil {
 			return
 		}
 		b.counts[i] = unreadable
-		if s, err := open(b.folder.root, name, buf); err == nil {
+		if s, err := open(b.folder.root, name, &space.read); err == nil {
 			b.counts[i] = 0
 			if !binary(s.data) {
-				b.counts[i] = g.matcher.count(s, g.in.enough())
+				b.counts[i] = g.matcher.count(s, g.in.enough(), &space.folded)
 			}
 		}
 	}
@@ -173,7 +179,7 @@ func (g *grep) collect(ctx context.Context, ordered <-chan *batch) (err error) {
 // page goes on behind it.
 func (g *grep) show(e *excerpt, folder *os.Root, name string) int {
 	wanted := e.take
-	s, err := open(folder, name, &g.buf)
+	s, err := open(folder, name, &g.space.read)
 	if err != nil {
 		return wanted
 	}
@@ -190,7 +196,7 @@ func (g *grep) inFile(held *tools.Held) error {
 	}
 	defer f.Close()
 	r, _ := reader(f, info.Size(), maxSearch)
-	s, err := readSearched(r, info.Size(), &g.buf)
+	s, err := readSearched(r, info.Size(), &g.space.read)
 	if err != nil {
 		return err
 	}
@@ -198,7 +204,7 @@ func (g *grep) inFile(held *tools.Held) error {
 	if binary(s.data) {
 		return errors.New(describeBinary(name, s.data[:min(len(s.data), sniffed)], info.Size()))
 	}
-	if n := g.matcher.count(s, g.in.enough()); n > 0 {
+	if n := g.matcher.count(s, g.in.enough(), &g.space.folded); n > 0 {
 		g.page.add(name, n, func(e *excerpt) int { return e.write(g.matcher, s) })
 	}
 	return nil

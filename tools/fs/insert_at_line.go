@@ -66,16 +66,17 @@ func (in insertIn) insert(old file) ([]byte, string, error) {
 
 // splice puts added, whole lines, in place of all[from:to]. The text ends with a line end afterwards if it did before.
 func splice(all []string, from, to int, added []string, end string) []string {
-	open := len(all) > 0 && !strings.HasSuffix(all[len(all)-1], "\n")
-	if open {
-		all = slices.Clone(all)
-		all[len(all)-1] += end
+	if to < len(all) || len(all) == 0 || strings.HasSuffix(all[len(all)-1], "\n") {
+		return slices.Concat(all[:from], added, all[to:])
 	}
-	all = slices.Concat(all[:from], added, all[to:])
-	if open && len(all) > 0 {
-		all[len(all)-1] = strings.TrimSuffix(strings.TrimSuffix(all[len(all)-1], "\n"), "\r")
+	made := slices.Concat(all[:from], added)
+	if from == len(all) {
+		made[from-1] += end // it was the open end and is not any more
 	}
-	return all
+	if len(made) > 0 {
+		made[len(made)-1] = strings.TrimSuffix(strings.TrimSuffix(made[len(made)-1], "\n"), "\r")
+	}
+	return made
 }
 
 var errNoPath = errors.New("path is empty; name the file")

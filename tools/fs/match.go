@@ -18,7 +18,7 @@ const (
 // matcher finds lines.
 type matcher struct {
 	re      *regexp.Regexp
-	literal []byte // what a file must hold to have a match, or nil when that is not known
+	literal literal
 }
 
 // newMatcher reads a regular expression (RE2). It is matched against one line at a time.
@@ -35,11 +35,7 @@ func newMatcher(pattern string, caseSensitive bool) (*matcher, error) {
 		}
 		return nil, fmt.Errorf("the pattern is not usable (RE2: no look-around, no back references): %w", err)
 	}
-	m := &matcher{re: re}
-	if prefix, _ := re.LiteralPrefix(); prefix != "" {
-		m.literal = []byte(prefix)
-	}
-	return m, nil
+	return &matcher{re: re, literal: requiredLiteral(flags + "(?:" + pattern + ")")}, nil
 }
 
 // searched is the part of a file that lines are looked for in.
@@ -59,17 +55,17 @@ func readSearched(r io.Reader, size int64, buf *bytes.Buffer) (searched, error) 
 }
 
 // count counts matching lines, up to limit.
-func (m *matcher) count(s searched, limit int) int {
-	if m.literal != nil && !bytes.Contains(s.data, m.literal) {
-		return 0
-	}
-	n := 0
-	for rest := s.data; len(rest) > 0 && n < limit; {
-		var line []byte
-		line, rest = cutLine(rest)
-		if m.re.Match(line) {
+func (m *matcher) count(s searched, limit int, scratch *[]byte) (n int) {
+	prepared := m.literal.prepare(s.data, scratch)
+	for from := 0; from < len(prepared) && n < limit; {
+		start, end, ok := m.literal.nextLine(prepared, from)
+		if !ok {
+			break
+		}
+		if m.re.Match(bytes.TrimSuffix(s.data[start:end], []byte("\r"))) {
 			n++
 		}
+		from = end + 1
 	}
 	return n
 }

@@ -95,7 +95,7 @@ func runSearchFile(_ context.Context, call tools.Call, in searchIn) (tools.Outpu
 }
 
 func searchText(in searchIn, m *matcher, s searched, shown string) string {
-	total := m.count(s, math.MaxInt)
+	total := m.count(s, math.MaxInt, new([]byte))
 	note := ""
 	if s.cut {
 		note = fmt.Sprintf(" (only its first %d MiB were searched)", maxSearch>>20)

@@ -37,11 +37,17 @@ type Rig struct {
 }
 
 // New makes a rig whose workspace is a new folder; tooling lists the tools, given that workspace.
-func New(t testing.TB, tooling func(*tools.Workspace) []tools.Tool, denied ...string) *Rig {
+func New(t testing.TB, tooling func(*tools.Workspace) []tools.Tool) *Rig {
+	t.Helper()
+	return NewIn(t, filepath.Join(t.TempDir(), "work"), tooling)
+}
+
+// NewIn is New with the folder of the workspace, and paths that are closed to all tools.
+func NewIn(t testing.TB, dir string, tooling func(*tools.Workspace) []tools.Tool, denied ...string) *Rig {
 	t.Helper()
 	r := &Rig{T: t, DB: store.OpenTest(t)}
 	var err error
-	if r.Workspace, err = tools.OpenWorkspace(filepath.Join(t.TempDir(), "work"), denied...); err != nil {
+	if r.Workspace, err = tools.OpenWorkspace(dir, denied...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
