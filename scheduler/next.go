@@ -29,7 +29,12 @@ func spanAt(unix int64, zone *time.Location) span {
 		sp.reached = sp.start + int64(before)
 	}
 	if !end.IsZero() {
+		// Past a zone's table of transitions (2037), Go 1.26 ends the last span of a year after 365 days, which leaves the
+		// 31st of December of leap years outside of it (time.tzset).
 		sp.end = end.Unix()
+		if sp.end <= unix {
+			sp.end = unix - unix%daySeconds + daySeconds
+		}
 	}
 	return sp
 }
