@@ -202,7 +202,10 @@ func (g *page) file(w http.ResponseWriter, r *http.Request) {
 		kind, disposition = "application/octet-stream", "attachment"
 	}
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": name}))
+	if name != "" {
+		disposition = mime.FormatMediaType(disposition, map[string]string{"filename": name})
+	}
+	w.Header().Set("Content-Disposition", disposition)
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 }

@@ -77,6 +77,7 @@ func (s *Server) NewGroup(o GroupOptions, users ...User) *Group {
 	made := s.newChat(c)
 	if o.Forum {
 		made.topics[General] = "General"
+		made.nextID = General + 1 // a topic's id is that of its first message
 	}
 	for i, u := range users {
 		if s.world.users[u.ID] == nil {
