@@ -1,0 +1,197 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"nod/agent/llm"
+	"nod/store"
+	"nod/tools"
+	"nod/tools/chat"
+)
+
+// openCall is a call of the transcript that has no result yet.
+type openCall struct {
+	id   store.CallID
+	call llm.Call
+}
+
+// openCalls finds the calls without a result: they can only be those of the last answer.
+func openCalls(entries []Entry) []openCall {
+	done := map[store.CallID]bool{}
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := entries[i]
+		switch e.Message.Role {
+		case llm.RoleTool:
+			done[e.Call] = true
+		case llm.RoleAssistant:
+			var open []openCall
+			for n, call := range e.Message.Calls {
+				if id := e.Calls[n]; !done[id] {
+					open = append(open, openCall{id: id, call: call})
+				}
+			}
+			return open
+		}
+	}
+	return nil
+}
+
+// scope is what the calls of a turn act for.
+func (s *session) scope(turn Turn) tools.Scope {
+	return tools.Scope{
+		Address: turn.Address, Session: turn.Session, Turn: turn.ID, Agent: turn.Agent, Source: turn.Source,
+		Job: turn.JobTitle, By: turn.By, Deciders: turn.Deciders, Cards: turn.Cards,
+		Workspace: s.Workspace, Ports: s.Ports,
+	}
+}
+
+// offer picks the tools of a round.
+func (s *session) offer(turn Turn) (*tools.Offer, error) {
+	scope := s.scope(turn)
+	v := tools.Visibility{Scope: scope}
+	err := s.DB.View(func(tx *store.Tx) (err error) {
+		if v.Groups, err = chat.ActiveGroups(tx, turn.Session); err != nil {
+			return err
+		}
+		v.Denied, err = s.Rules.Denied(tx, scope.Context.Group, turn.Agent, turn.Source)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("choosing the tools of a round: %w", err)
+	}
+	return s.Registry.Offer(v), nil
+}
+
+// runCalls takes the open calls to their results. They are begun in order; the next is begun as soon as the one before
+// is over, waits for a person, or only reads. Each result enters the transcript in the commit of its outcome.
+func (s *session) runCalls(ctx context.Context, turn Turn, record Session, open []openCall) error {
+	offer, err := s.offer(turn)
+	if err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	failures := make([]error, len(open))
+	for i, c := range open {
+		passed := make(chan struct{})
+		pass := sync.OnceFunc(func() { close(passed) })
+		if t, ok := offer.Find(c.call.Name); ok && t.Traits().Effect == tools.Read {
+			pass()
+		}
+		group.Go(func() {
+			defer pass()
+			failures[i] = s.runCall(ctx, turn, offer, c, pass)
+		})
+		<-passed
+	}
+	group.Wait()
+	return errors.Join(failures...)
+}
+
+func (s *session) runCall(ctx context.Context, turn Turn, offer *tools.Offer, c openCall, pass func()) error {
+	req := tools.CallRequest{
+		ID: c.id, Name: c.call.Name, Args: json.RawMessage(c.call.Args), Fault: c.call.Problem, Scope: s.scope(turn), Offer: offer,
+	}
+	asked := false
+	defer func() {
+		if asked {
+			s.asks(-1)
+		}
+	}()
+	_, err := s.Executor.Resume(ctx, req, func(tx *store.Tx, e tools.Execution) error {
+		if e.State == tools.AwaitingApproval {
+			tx.OnCommit(func() {
+				if !asked {
+					asked = true
+					s.asks(1)
+				}
+				pass()
+			})
+		}
+		if e.State.Over() {
+			if err := s.keepResult(tx, turn, c, e); err != nil {
+				return err
+			}
+		}
+		return s.View.Emit(tx, CallChanged{Turn: turn, Call: e})
+	})
+	return err
+}
+
+// keepResult appends a call's outcome to the transcript.
+func (s *session) keepResult(tx *store.Tx, turn Turn, c openCall, e tools.Execution) error {
+	_, err := store.Append(tx, transcripts, s.id, Entry{
+		Turn: turn.ID, At: time.Now(), Call: c.id, Images: e.Outcome.Images,
+		Message: llm.Message{Role: llm.RoleTool, CallID: c.call.ID, Text: e.Outcome.Text},
+	})
+	return err
+}
+
+// stopped ends a turn that a person stopped: what it had done is told, and waiting messages are kept.
+func (s *session) stopped(turn Turn) error {
+	turn.State, turn.Ended = Stopped, time.Now()
+	s.View.Show(Ending{Turn: turn})
+	err := s.DB.Update(func(tx *store.Tx) error {
+		if _, err := s.Gate.Withdraw(tx, turn.ID, "stopped"); err != nil {
+			return err
+		}
+		record, _, err := sessions.Get(tx, s.id)
+		if err != nil {
+			return err
+		}
+		calls, err := callsOf(tx, s.entries, turn.ID)
+		if err != nil {
+			return err
+		}
+		waiting, err := mailboxes.All(tx, store.Prefix(s.id))
+		if err != nil {
+			return err
+		}
+		event := TurnStopped{Turn: turn, Calls: calls}
+		for _, in := range waiting {
+			event.Queued = append(event.Queued, in.words())
+		}
+		if err := s.View.Emit(tx, event); err != nil {
+			return err
+		}
+		return s.close(tx, turn, record, "stopped", nil)
+	})
+	if err != nil {
+		return fmt.Errorf("ending a stopped turn: %w", err)
+	}
+	return nil
+}
+
+// callsOf reads the records of the calls that a turn has made.
+func callsOf(tx *store.Tx, entries []Entry, turn store.TurnID) (calls []tools.Execution, err error) {
+	for _, e := range entries {
+		if e.Turn != turn {
+			continue
+		}
+		for _, id := range e.Calls {
+			call, ok, err := tools.FindExecution(tx, id)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				calls = append(calls, call)
+			}
+		}
+	}
+	return calls, nil
+}
+
+// announceResumed tells the view what a turn from before the restart has done so far.
+func (s *session) announceResumed(turn Turn) error {
+	return s.DB.Update(func(tx *store.Tx) error {
+		calls, err := callsOf(tx, s.entries, turn.ID)
+		if err != nil {
+			return err
+		}
+		return s.View.Emit(tx, TurnBegan{Turn: turn, Calls: calls})
+	})
+}

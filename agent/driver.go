@@ -1,0 +1,389 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"nod/agent/llm"
+	"nod/agent/prompt"
+	"nod/approvals"
+	"nod/scheduler"
+	"nod/store"
+	"nod/tools"
+	"nod/tools/chat"
+)
+
+// Model streams one answer; implemented by llm.Client.
+type Model interface {
+	Stream(ctx context.Context, r llm.Request, sink func(llm.Delta)) (llm.Answer, error)
+	// Describe says what is known of a configured model; "" is the first.
+	Describe(name string) llm.Model
+	// Ratio is how many tokens the model counted for each that was estimated, lately.
+	Ratio(name string) float64
+}
+
+// Config wires a Driver. All of it is needed but Ports.
+type Config struct {
+	DB        *store.DB
+	Model     Model
+	Registry  *tools.Registry
+	Executor  *tools.Executor
+	Gate      *approvals.Gate
+	Rules     *approvals.Rules
+	Jobs      *scheduler.Jobs
+	View      View
+	Prompt    *prompt.Builder
+	Workspace *tools.Workspace
+	Ports     tools.Ports
+	// Home says where reports go and who decides there.
+	Home func(tx *store.Tx) (Home, error)
+	Log  *slog.Logger
+	// Rounds is how many answers of the model a turn may take; 0 means 30.
+	Rounds int
+}
+
+// Home is where what no message asked for is reported, and who decides there.
+type Home struct {
+	Address  store.Address
+	Deciders []store.UserID
+}
+
+const (
+	defaultRounds = 30
+	// finishTime is how long turns may go on by themselves when the program ends.
+	finishTime = 5 * time.Second
+	// idleTime is how long a session without work keeps its transcript in memory.
+	idleTime = 10 * time.Minute
+)
+
+// errShutdown ends turns when the program ends: they go on at the next start.
+var errShutdown = errors.New("the program is ending")
+
+// Driver finds or starts the session that a message, a press or a due job belongs to.
+type Driver struct {
+	Config
+
+	started  time.Time // of this process: turns that began before were cut off by a restart
+	mu       sync.Mutex
+	live     map[store.SessionID]*session
+	ctx      context.Context // of all turns, while Run runs
+	group    sync.WaitGroup
+	draining bool
+}
+
+// NewDriver wires a driver. Nothing happens before Run.
+func NewDriver(c Config) *Driver {
+	if c.Rounds == 0 {
+		c.Rounds = defaultRounds
+	}
+	return &Driver{Config: c, started: time.Now(), live: map[store.SessionID]*session{}}
+}
+
+// Run resumes the turns that an earlier process left and drives sessions until ctx ends. Turns then have five seconds
+// to come to an end by themselves; those that wait for a person are left at once.
+func (d *Driver) Run(ctx context.Context) error {
+	turnCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(errShutdown)
+	d.mu.Lock()
+	d.ctx = turnCtx
+	d.mu.Unlock()
+	if err := d.resume(); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	d.drain()
+	cancel(errShutdown)
+	d.group.Wait()
+	return nil
+}
+
+// drain lets turns finish, for as long as one of them is doing something.
+func (d *Driver) drain() {
+	d.mu.Lock()
+	d.draining = true
+	live := make([]*session, 0, len(d.live))
+	for _, s := range d.live {
+		live = append(live, s)
+	}
+	d.mu.Unlock()
+	limit := time.NewTimer(finishTime)
+	defer limit.Stop()
+	for _, s := range live {
+		select {
+		case <-s.settled():
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+// resume starts the sessions that have a turn under way, and closes runs of jobs that have none.
+func (d *Driver) resume() error {
+	var waiting []store.SessionID
+	err := d.DB.Update(func(tx *store.Tx) error {
+		carried := map[store.RunID]bool{}
+		err := sessions.Scan(tx, nil, func(id store.SessionID, s Session) (bool, error) {
+			if s.Turn == "" {
+				return true, nil
+			}
+			waiting = append(waiting, id)
+			turn, _, err := turns.Get(tx, s.Turn)
+			carried[turn.Run] = true
+			return true, err
+		})
+		if err != nil {
+			return err
+		}
+		return d.interruptRuns(tx, carried)
+	})
+	if err != nil {
+		return fmt.Errorf("reading what to resume: %w", err)
+	}
+	for _, id := range waiting {
+		d.wake(id)
+	}
+	return nil
+}
+
+// wake makes sure that a session's goroutine runs and looks at what is new.
+func (d *Driver) wake(id store.SessionID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ctx == nil || d.draining {
+		return // what was committed is found by the next Run
+	}
+	s := d.live[id]
+	if s == nil {
+		s = newSession(d, id)
+		d.live[id] = s
+		d.group.Go(func() { s.run(d.ctx) })
+	}
+	s.poke()
+}
+
+// retire forgets a session that has been idle, unless it was woken meanwhile.
+func (d *Driver) retire(s *session) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(s.wakeup) > 0 {
+		return false
+	}
+	delete(d.live, s.id)
+	return true
+}
+
+// Receipt says what became of a submitted message.
+type Receipt string
+
+const (
+	Started Receipt = "started" // it began a turn
+	Queued  Receipt = "queued"  // it enters the turn under way at its next round, or the turn after it
+	Ignored Receipt = "ignored" // an edit of a message whose turn is over
+)
+
+// Submit files a person's message within the caller's commit: it begins a turn, or joins the one under way.
+func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
+	s, err := d.sessionAt(tx, in.Address)
+	if err != nil {
+		return "", err
+	}
+	tx.OnCommit(func() { d.wake(s.ID) })
+	if in.Edited && s.Turn == "" {
+		return Ignored, nil
+	}
+	if s.Turn != "" {
+		if _, err := store.Append(tx, mailboxes, s.ID, in); err != nil {
+			return "", fmt.Errorf("queueing a message: %w", err)
+		}
+		return Queued, nil
+	}
+	kept, err := takeMail(tx, s.ID)
+	if err != nil {
+		return "", err
+	}
+	return Started, d.begin(tx, &s, append(kept, in))
+}
+
+// begin opens a turn with these messages, in their order.
+func (d *Driver) begin(tx *store.Tx, s *Session, inputs []Input) error {
+	last := inputs[len(inputs)-1]
+	turn := Turn{
+		ID: store.NewTurnID(), Session: s.ID, Address: s.Address, Agent: s.Agent, Source: s.Source, State: Active,
+		Began: time.Now(), By: last.From, ReplyTo: last.Message, Deciders: last.Deciders, Cards: last.Cards,
+	}
+	for _, in := range inputs {
+		if _, err := store.Append(tx, transcripts, s.ID, in.entry(turn.ID)); err != nil {
+			return fmt.Errorf("beginning a turn: %w", err)
+		}
+	}
+	return d.open(tx, s, turn)
+}
+
+// open files a new turn as its session's.
+func (d *Driver) open(tx *store.Tx, s *Session, turn Turn) error {
+	s.Turn = turn.ID
+	if err := turns.Put(tx, turn.ID, turn); err != nil {
+		return fmt.Errorf("beginning a turn: %w", err)
+	}
+	if err := sessions.Put(tx, s.ID, *s); err != nil {
+		return fmt.Errorf("beginning a turn: %w", err)
+	}
+	return d.View.Emit(tx, TurnBegan{Turn: turn})
+}
+
+// takeMail empties a session's mailbox.
+func takeMail(tx *store.Tx, id store.SessionID) ([]Input, error) {
+	inputs, err := mailboxes.All(tx, store.Prefix(id))
+	if err != nil || len(inputs) == 0 {
+		return nil, err
+	}
+	_, err = mailboxes.DeletePrefix(tx, store.Prefix(id))
+	return inputs, err
+}
+
+// sessionAt is the session of an address; the first message there makes it.
+func (d *Driver) sessionAt(tx *store.Tx, at store.Address) (Session, error) {
+	s, ok, err := SessionAt(tx, at)
+	if err != nil || ok {
+		return s, err
+	}
+	return newSessionAt(tx, at, "")
+}
+
+// SessionAt reads the session of an address, if there is one yet.
+func SessionAt(tx *store.Tx, at store.Address) (Session, bool, error) {
+	id, ok, err := addresses.Get(tx, at)
+	if err != nil || !ok {
+		return Session{}, false, err
+	}
+	return sessions.Get(tx, id)
+}
+
+func newSessionAt(tx *store.Tx, at store.Address, model string) (Session, error) {
+	s := Session{ID: store.NewSessionID(), Address: at, Source: approvals.Telegram, Agent: MainAgent, Created: time.Now(), Model: model}
+	if err := addresses.Put(tx, at, s.ID); err != nil {
+		return s, fmt.Errorf("making a session: %w", err)
+	}
+	if err := sessions.Put(tx, s.ID, s); err != nil {
+		return s, fmt.Errorf("making a session: %w", err)
+	}
+	return s, nil
+}
+
+// MainAgent is the id of the agent that people talk to.
+const MainAgent = "main"
+
+// Fresh gives an address a new, empty session within the caller's commit; the model chosen for the old one stays. A
+// turn under way in the old one is stopped.
+func (d *Driver) Fresh(tx *store.Tx, at store.Address) error {
+	old, ok, err := SessionAt(tx, at)
+	if err != nil {
+		return err
+	}
+	if ok {
+		if _, err := d.stop(tx, old); err != nil {
+			return err
+		}
+		if err := d.Gate.EndSession(tx, old.ID); err != nil {
+			return err
+		}
+	}
+	_, err = newSessionAt(tx, at, old.Model)
+	return err
+}
+
+// Stop ends the turn under way at an address within the caller's commit, and says whether there was one. What had been
+// done is told by a TurnStopped.
+func (d *Driver) Stop(tx *store.Tx, at store.Address) (bool, error) {
+	s, ok, err := SessionAt(tx, at)
+	if err != nil || !ok {
+		return false, err
+	}
+	return d.stop(tx, s)
+}
+
+// StopAll ends every turn, those of jobs too, and says how many there were.
+func (d *Driver) StopAll(tx *store.Tx) (int, error) {
+	var all []Session
+	err := sessions.Scan(tx, nil, func(_ store.SessionID, s Session) (bool, error) {
+		if s.Turn != "" {
+			all = append(all, s)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range all {
+		if _, err := d.stop(tx, s); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), nil
+}
+
+// stop marks a session's turn, so that it ends as stopped even if the program dies first, and cuts what runs.
+func (d *Driver) stop(tx *store.Tx, s Session) (bool, error) {
+	if s.Turn == "" {
+		return false, nil
+	}
+	turn, ok, err := turns.Get(tx, s.Turn)
+	if err != nil || !ok {
+		return false, err
+	}
+	turn.State = Stopping
+	if err := turns.Put(tx, turn.ID, turn); err != nil {
+		return false, fmt.Errorf("stopping a turn: %w", err)
+	}
+	tx.OnCommit(func() {
+		d.wake(s.ID)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if live := d.live[s.ID]; live != nil {
+			live.cut(turn.ID)
+		}
+	})
+	return true, nil
+}
+
+// Compact asks for a compaction of an address's session, once its turn is over; its end is told by a Compacted. It says
+// false when there is no session yet.
+func (d *Driver) Compact(tx *store.Tx, at store.Address) (bool, error) {
+	s, ok, err := SessionAt(tx, at)
+	if err != nil || !ok {
+		return false, err
+	}
+	tx.OnCommit(func() {
+		d.wake(s.ID)
+		d.mu.Lock()
+		live := d.live[s.ID]
+		d.mu.Unlock()
+		if live != nil {
+			live.askCompaction()
+		}
+	})
+	return true, nil
+}
+
+// ResetTools puts away the lazy tools that an address's session has activated.
+func (d *Driver) ResetTools(tx *store.Tx, at store.Address) error {
+	s, ok, err := SessionAt(tx, at)
+	if err != nil || !ok {
+		return err
+	}
+	return chat.ResetGroups(tx, s.ID)
+}
+
+// ChooseModel makes a session use a configured model; "" goes back to the first.
+func (d *Driver) ChooseModel(tx *store.Tx, at store.Address, name string) error {
+	s, err := d.sessionAt(tx, at)
+	if err != nil {
+		return err
+	}
+	s.Model = name
+	return sessions.Put(tx, s.ID, s)
+}

@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"nod/agent/llm"
+	"nod/store"
+	"nod/tools"
+)
+
+// Input is one message of a person, as the transcript will hold it.
+type Input struct {
+	Address store.Address   `json:"address"`
+	From    store.UserID    `json:"from"`
+	Message store.MessageID `json:"message,omitempty"`
+	At      time.Time       `json:"at"`
+	Text    string          `json:"text"`
+	// Speaker is set where several people talk, Forwarded to whom a forwarded message is credited. Quote is what a
+	// reply replies to, and Edited marks a new wording of an earlier message.
+	Speaker   string `json:"speaker,omitempty"`
+	Forwarded string `json:"forwarded,omitempty"`
+	Quote     string `json:"quote,omitempty"`
+	Edited    bool   `json:"edited,omitempty"`
+	// Files have been saved in the workspace; Notes say what else came, such as a location, or a file that could not be had.
+	Files []Attachment `json:"files,omitempty"`
+	Notes []string     `json:"notes,omitempty"`
+	// Deciders may nod to the calls of a turn that this message begins, and are asked at Cards.
+	Deciders []store.UserID `json:"deciders"`
+	Cards    store.Address  `json:"cards"`
+}
+
+// Attachment is a file that came with a message.
+type Attachment struct {
+	Path string `json:"path"` // within the workspace
+	Kind string `json:"kind"` // photo, document, voice …
+	MIME string `json:"mime,omitempty"`
+	Size int64  `json:"size"` // bytes
+}
+
+// words is the message as the model reads it. What others wrote is labelled, so that a forwarded "System: …" stays what it is.
+func (in Input) words() string {
+	var b strings.Builder
+	if in.Speaker != "" {
+		fmt.Fprintf(&b, "[from %s]\n", in.Speaker)
+	}
+	if in.Edited {
+		b.WriteString("[new wording of an earlier message]\n")
+	}
+	if in.Quote != "" {
+		fmt.Fprintf(&b, "[in reply to]\n%s\n[end of what is replied to]\n", quoted(in.Quote))
+	}
+	for _, f := range in.Files {
+		fmt.Fprintf(&b, "[%s saved as %s%s, %s]\n", f.Kind, f.Path, suffix(f.MIME), size(f.Size))
+	}
+	for _, note := range in.Notes {
+		fmt.Fprintf(&b, "[%s]\n", note)
+	}
+	switch {
+	case in.Forwarded != "":
+		fmt.Fprintf(&b, "[forwarded from %s; not the user's own words]\n%s\n[end of the forwarded message]", in.Forwarded, quoted(in.Text))
+	default:
+		b.WriteString(in.Text)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func quoted(s string) string { return "> " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n> ") }
+
+func suffix(mime string) string {
+	if mime == "" {
+		return ""
+	}
+	return " (" + mime + ")"
+}
+
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+}
+
+// entry is the transcript's line for the message.
+func (in Input) entry(turn store.TurnID) Entry {
+	e := Entry{Turn: turn, At: in.At, Message: llm.Message{Role: llm.RoleUser, Text: in.words()}}
+	for _, f := range in.Files {
+		if seen[f.MIME] {
+			e.Images = append(e.Images, tools.Image{MIME: f.MIME, Path: f.Path})
+		}
+	}
+	return e
+}
+
+// seen are the picture formats that vision models read.
+var seen = map[string]bool{"image/jpeg": true, "image/png": true, "image/webp": true, "image/gif": true}

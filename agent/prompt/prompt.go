@@ -1,0 +1,176 @@
+// Package prompt writes what stands around a conversation: the agent's instructions, the owner's notes, and the facts of
+// the moment. It owns the templates. It reads files at the time of use, so that an edit works from the next answer on,
+// and leaves the history and what fits to package agent.
+package prompt
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"nod/store"
+	"nod/tools"
+	"nod/tools/chat"
+)
+
+//go:embed templates/*.md
+var templates embed.FS
+
+// Limits of what is taken into a prompt, in bytes.
+const (
+	maxAgentText = 64 << 10
+	maxNotes     = 16 << 10
+)
+
+// Builder writes prompts.
+type Builder struct {
+	DB        *store.DB
+	Home      string // NOD_HOME: agents/<id>.md there replaces an agent's text
+	Workspace *tools.Workspace
+	Zone      *time.Location
+}
+
+// Facts are what a prompt depends on.
+type Facts struct {
+	Agent   string
+	Job     string // the job's title, in a job's run
+	Session store.SessionID
+	Offer   *tools.Offer
+	Now     time.Time
+}
+
+// System is the text before the history. What changes least stands first, so that a service can cache it.
+func (b *Builder) System(f Facts) (string, error) {
+	text, err := b.agentText(f.Agent)
+	if err != nil {
+		return "", err
+	}
+	guidance, err := guidance(f)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{text, guidance}
+	for _, name := range []string{"AGENTS.md", "memory/MEMORY.md"} {
+		notes, err := b.notes(name)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, notes)
+	}
+	pad, err := b.scratchpad(f.Session)
+	if err != nil {
+		return "", err
+	}
+	parts = append(parts, pad, b.moment(f))
+	return joinParts(parts), nil
+}
+
+func joinParts(parts []string) string {
+	var kept []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
+
+// agentText is the owner's replacement of an agent's text, or ours.
+func (b *Builder) agentText(id string) (string, error) {
+	raw, err := readBounded(os.DirFS(b.Home), filepath.Join("agents", id+".md"), maxAgentText)
+	if errors.Is(err, fs.ErrNotExist) {
+		raw, err = readBounded(templates, "templates/"+id+".md", maxAgentText)
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the instructions of agent %s: %w", id, err)
+	}
+	return raw, nil
+}
+
+// guidance is what goes for several tools at once; it names only tools that are offered.
+func guidance(f Facts) (string, error) {
+	var lines []string
+	for _, g := range crossTool {
+		if offered(f.Offer, g.needs...) {
+			lines = append(lines, "- "+g.text)
+		}
+	}
+	if len(lines) == 0 {
+		return "", nil
+	}
+	return "# Using your tools\n\n" + strings.Join(lines, "\n"), nil
+}
+
+func offered(o *tools.Offer, names ...string) bool {
+	if o == nil {
+		return false
+	}
+	for _, name := range names {
+		if _, ok := o.Find(name); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// notes are a file of the owner's in the workspace, or nothing.
+func (b *Builder) notes(name string) (string, error) {
+	raw, err := readBounded(b.Workspace.Root().FS(), name, maxNotes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return fmt.Sprintf("# %s\n\n(could not be read: %v)", name, err), nil
+	}
+	if strings.TrimSpace(raw) == "" {
+		return "", nil
+	}
+	return fmt.Sprintf("# The owner's notes (%s)\n\n%s", name, raw), nil
+}
+
+func (b *Builder) scratchpad(session store.SessionID) (pad string, err error) {
+	err = b.DB.View(func(tx *store.Tx) error {
+		pad, err = chat.Scratchpad(tx, session)
+		return err
+	})
+	if err != nil || pad == "" {
+		return "", err
+	}
+	return "# Scratchpad (yours, shared with the agents of this session)\n\n" + pad, nil
+}
+
+func (b *Builder) moment(f Facts) string {
+	now := f.Now.In(b.Zone)
+	text := fmt.Sprintf("# Now\n\nIt is %s, time zone %s. Your workspace is %s.", now.Format("Monday, 2 January 2006, 15:04"), b.Zone, b.Workspace.Dir())
+	if f.Job != "" {
+		text += fmt.Sprintf(" You are running the scheduled job %q: nobody is watching.", f.Job)
+	}
+	return text
+}
+
+// readBounded reads the head of a file, cut at a rune's edge.
+func readBounded(in fs.FS, name string, limit int) (string, error) {
+	f, err := in.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err != nil {
+		return "", err
+	}
+	if len(raw) <= limit {
+		return strings.ToValidUTF8(string(raw), "�"), nil
+	}
+	for limit > 0 && !utf8.RuneStart(raw[limit]) {
+		limit--
+	}
+	return strings.ToValidUTF8(string(raw[:limit]), "�") + "\n[… the rest of this file is left out: it is longer than what fits here]", nil
+}

@@ -1,0 +1,179 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"nod/store"
+	"nod/tools"
+)
+
+// session is the goroutine of one transcript. Everything but the fields under mu belongs to that goroutine.
+type session struct {
+	*Driver
+	id     store.SessionID
+	log    *slog.Logger
+	wakeup chan struct{}
+
+	entries []Entry // from the summary's Keep on, as far as read
+	last    uint64  // the last entry read
+
+	mu      sync.Mutex
+	cancel  context.CancelCauseFunc // of the turn or compaction under way
+	turn    store.TurnID
+	asking  int           // calls that wait for a person
+	idle    chan struct{} // closed while nothing runs but what waits for a person
+	compact bool          // a person asked for a compaction
+}
+
+func newSession(d *Driver, id store.SessionID) *session {
+	idle := make(chan struct{})
+	close(idle)
+	return &session{Driver: d, id: id, log: d.Log.With("session", id), wakeup: make(chan struct{}, 1), idle: idle}
+}
+
+// poke wakes the goroutine; pokes while it works are seen when it looks up.
+func (s *session) poke() {
+	select {
+	case s.wakeup <- struct{}{}:
+	default:
+	}
+}
+
+// run takes one turn after the other until ctx ends, and retires when nothing has happened for a while.
+func (s *session) run(ctx context.Context) {
+	idle := time.NewTimer(idleTime)
+	defer idle.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-idle.C:
+			if s.retire(s) {
+				return
+			}
+		case <-s.wakeup:
+			s.work(ctx)
+		}
+		idle.Reset(idleTime)
+	}
+}
+
+// work takes turns until none is left.
+func (s *session) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		turn, ok, err := s.activeTurn()
+		if err != nil {
+			s.log.Error("reading the turn", "err", err)
+			return
+		}
+		if !ok {
+			break
+		}
+		if !s.guarded(ctx, turn) {
+			return
+		}
+		s.compactIfLong(ctx)
+	}
+	if s.takeCompaction() {
+		s.compactNow(ctx, true)
+	}
+}
+
+// guarded takes a turn, and turns a panic into its failure: one broken turn must not end the program.
+func (s *session) guarded(ctx context.Context, turn Turn) (goOn bool) {
+	turnCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.set(turn.ID, cancel)
+	defer s.set("", nil)
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("a turn panicked", "turn", turn.ID, "err", fmt.Sprint(p), "stack", stack())
+			goOn = s.fail(turn, errors.New("nod broke inside while it worked on this; the log has the details")) == nil
+		}
+	}()
+	if turn.State == Stopping {
+		cancel(tools.ErrStopped)
+	}
+	err := s.take(turnCtx, turn)
+	switch {
+	case errors.Is(err, tools.ErrLeft):
+		return false
+	case err != nil:
+		s.log.Error("taking a turn", "turn", turn.ID, "err", err)
+		return s.fail(turn, err) == nil
+	}
+	return true
+}
+
+// set notes what runs now, for cut and settled.
+func (s *session) set(turn store.TurnID, cancel context.CancelCauseFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn, s.cancel, s.asking = turn, cancel, 0
+	if cancel == nil {
+		close(s.idle)
+	} else {
+		s.idle = make(chan struct{})
+	}
+}
+
+// cut stops the turn, if it is the one that runs.
+func (s *session) cut(turn store.TurnID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil && s.turn == turn {
+		s.cancel(tools.ErrStopped)
+	}
+}
+
+// settled is closed once nothing runs.
+func (s *session) settled() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asking > 0 {
+		done := make(chan struct{})
+		close(done)
+		return done
+	}
+	return s.idle
+}
+
+// asks counts the calls that wait for a person.
+func (s *session) asks(change int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asking += change
+}
+
+func (s *session) askCompaction() {
+	s.mu.Lock()
+	s.compact = true
+	s.mu.Unlock()
+	s.poke()
+}
+
+func (s *session) takeCompaction() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := s.compact
+	s.compact = false
+	return asked
+}
+
+// activeTurn reads the session's turn under way, if there is one.
+func (s *session) activeTurn() (turn Turn, ok bool, err error) {
+	err = s.DB.View(func(tx *store.Tx) error {
+		record, found, err := sessions.Get(tx, s.id)
+		if err != nil || !found || record.Turn == "" {
+			return err
+		}
+		turn, ok, err = turns.Get(tx, record.Turn)
+		return err
+	})
+	return turn, ok, err
+}

@@ -1,0 +1,281 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"nod/agent/llm"
+	"nod/store"
+	"nod/tools"
+)
+
+// maxFaults is how many rounds in a row may hold nothing but calls whose arguments can't be read.
+const maxFaults = 3
+
+var (
+	ErrRounds = errors.New("the limit of rounds was reached")
+	ErrFaults = errors.New("the model kept making calls whose arguments could not be read")
+	ErrEmpty  = errors.New("the model gave an empty answer, also when asked again")
+)
+
+// take goes round after round: calls that have no result yet, then mail, then the model. What is to do next is read
+// off the transcript, so that a turn resumed after a restart takes the same path as a new one.
+func (s *session) take(ctx context.Context, turn Turn) error {
+	if over, err := s.pickUp(turn); err != nil || over {
+		return err
+	}
+	for {
+		record, err := s.sync()
+		if err != nil {
+			return err
+		}
+		if open := openCalls(s.entries); len(open) > 0 {
+			if err := s.runCalls(ctx, turn, record, open); err != nil {
+				return err
+			}
+			if ctx.Err() == nil {
+				continue
+			}
+		}
+		switch {
+		case errors.Is(context.Cause(ctx), tools.ErrStopped):
+			return s.stopped(turn)
+		case ctx.Err() != nil:
+			return tools.ErrLeft
+		case turn.Round >= s.Rounds:
+			return s.fail(turn, ErrRounds)
+		case turn.Faults >= maxFaults:
+			return s.fail(turn, ErrFaults)
+		}
+		if took, err := s.steer(turn); err != nil {
+			return err
+		} else if took {
+			continue
+		}
+		answer, err := s.ask(ctx, turn, record)
+		switch {
+		case ctx.Err() != nil:
+			continue
+		case err != nil && answer.Text != "":
+			return s.breakOff(turn, answer, err)
+		case err != nil:
+			return s.fail(turn, err)
+		case answer.Empty:
+			return s.fail(turn, ErrEmpty)
+		case len(answer.Calls) == 0:
+			return s.finish(turn, answer)
+		}
+		if turn, err = s.record(turn, answer); err != nil {
+			return err
+		}
+	}
+}
+
+// pickUp looks at a turn from before a restart: the view is told what it has done so far, and a job's run that was cut
+// off is over.
+func (s *session) pickUp(turn Turn) (over bool, err error) {
+	if turn.Began.After(s.started) {
+		return false, nil
+	}
+	if _, err := s.sync(); err != nil {
+		return false, err
+	}
+	if cut, err := s.cutOff(turn); err != nil {
+		return false, err
+	} else if cut {
+		return true, s.fail(turn, ErrInterrupted)
+	}
+	return false, s.announceResumed(turn)
+}
+
+// steer moves waiting messages into the transcript of the turn under way.
+func (s *session) steer(turn Turn) (took bool, err error) {
+	var waiting bool
+	if err := s.DB.View(func(tx *store.Tx) error {
+		return mailboxes.Scan(tx, store.Prefix(s.id), func(store.Seq[store.SessionID], Input) (bool, error) {
+			waiting = true
+			return false, nil
+		})
+	}); err != nil || !waiting {
+		return false, err
+	}
+	err = s.DB.Update(func(tx *store.Tx) error {
+		inputs, err := takeMail(tx, s.id)
+		if err != nil {
+			return err
+		}
+		var ids []store.MessageID
+		for _, in := range inputs {
+			if _, err := store.Append(tx, transcripts, s.id, in.entry(turn.ID)); err != nil {
+				return err
+			}
+			ids = append(ids, in.Message)
+		}
+		took = len(inputs) > 0
+		return s.View.Emit(tx, Steered{Turn: turn, Messages: ids})
+	})
+	if err != nil {
+		return false, fmt.Errorf("taking waiting messages into a turn: %w", err)
+	}
+	return took, nil
+}
+
+// record files an answer that makes calls.
+func (s *session) record(turn Turn, answer llm.Answer) (Turn, error) {
+	turn.Round++
+	turn.Faults++
+	for _, call := range answer.Calls {
+		if call.Problem == "" {
+			turn.Faults = 0
+		}
+	}
+	err := s.DB.Update(func(tx *store.Tx) error {
+		kept, err := s.keepAnswer(tx, turn, answer)
+		if err != nil {
+			return err
+		}
+		if err := s.saveTurn(tx, turn); err != nil {
+			return err
+		}
+		if err := sessions.Put(tx, s.id, kept); err != nil {
+			return err
+		}
+		if answer.Text == "" {
+			return nil
+		}
+		return s.View.Emit(tx, Commented{Turn: turn, Text: answer.Text})
+	})
+	if err != nil {
+		return turn, fmt.Errorf("recording an answer: %w", err)
+	}
+	store.Failpoint("answer.recorded")
+	return turn, nil
+}
+
+// saveTurn writes the turn, unless a stop was asked for meanwhile: that mark stays until the turn is over.
+func (s *session) saveTurn(tx *store.Tx, turn Turn) error {
+	stored, ok, err := turns.Get(tx, turn.ID)
+	if err != nil {
+		return err
+	}
+	if ok && stored.State == Stopping && turn.State == Active {
+		turn.State = Stopping
+	}
+	return turns.Put(tx, turn.ID, turn)
+}
+
+// keepAnswer appends an answer to the transcript and counts its usage into the session, which it gives back unsaved.
+func (s *session) keepAnswer(tx *store.Tx, turn Turn, answer llm.Answer) (Session, error) {
+	record, _, err := sessions.Get(tx, s.id)
+	if err != nil {
+		return record, err
+	}
+	e := Entry{Turn: turn.ID, At: time.Now(), Message: answer.Message(), Model: answer.Model}
+	for range answer.Calls {
+		e.Calls = append(e.Calls, store.NewCallID())
+	}
+	if _, err := store.Append(tx, transcripts, s.id, e); err != nil {
+		return record, err
+	}
+	if record.Usage == nil {
+		record.Usage = map[string]llm.Usage{}
+	}
+	record.Usage[answer.Model] = record.Usage[answer.Model].Plus(answer.Usage)
+	record.LastIn, record.LastOut = answer.Usage.In, answer.Usage.Out
+	return record, nil
+}
+
+// finish files the answer that ends the turn, with what people see of it, and begins the next turn when mail waits.
+func (s *session) finish(turn Turn, answer llm.Answer) error {
+	turn.Round++
+	turn.State, turn.Ended = Answered, time.Now()
+	s.View.Show(Ending{Turn: turn})
+	err := s.DB.Update(func(tx *store.Tx) error {
+		record, err := s.keepAnswer(tx, turn, answer)
+		if err != nil {
+			return err
+		}
+		text := answer.Text
+		if turn.Job != "" && nothingToReport(text) {
+			text = ""
+		}
+		if err := s.View.Emit(tx, TurnAnswered{Turn: turn, Text: text}); err != nil {
+			return err
+		}
+		return s.close(tx, turn, record, text, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("finishing a turn: %w", err)
+	}
+	store.Failpoint("turn.finished")
+	return nil
+}
+
+// breakOff ends the turn with the beginning of an answer, which stays in the transcript marked as cut. Its calls are not run.
+func (s *session) breakOff(turn Turn, answer llm.Answer, cause error) error {
+	turn.Round++
+	partial := answer.Text
+	answer.Text += "\n[the answer broke off here]"
+	answer.Calls, answer.Wire = nil, nil
+	return s.failWith(turn, cause, partial, func(tx *store.Tx) (Session, error) { return s.keepAnswer(tx, turn, answer) })
+}
+
+// fail ends the turn with an error that people are told.
+func (s *session) fail(turn Turn, cause error) error {
+	return s.failWith(turn, cause, "", func(tx *store.Tx) (Session, error) {
+		record, _, err := sessions.Get(tx, s.id)
+		return record, err
+	})
+}
+
+func (s *session) failWith(turn Turn, cause error, partial string, read func(*store.Tx) (Session, error)) error {
+	turn.State, turn.Ended = Failed, time.Now()
+	s.View.Show(Ending{Turn: turn})
+	s.log.Warn("a turn failed", "turn", turn.ID, "err", cause)
+	err := s.DB.Update(func(tx *store.Tx) error {
+		record, err := read(tx)
+		if err != nil {
+			return err
+		}
+		if _, err := s.Gate.Withdraw(tx, turn.ID, "the turn failed"); err != nil {
+			return err
+		}
+		if err := s.View.Emit(tx, TurnFailed{Turn: turn, Err: cause, Partial: partial}); err != nil {
+			return err
+		}
+		return s.close(tx, turn, record, cause.Error(), cause)
+	})
+	if err != nil {
+		return fmt.Errorf("ending a failed turn: %w", err)
+	}
+	return nil
+}
+
+// close ends a turn's records: its session is free, its job's run is over, and the mail that waits begins the next.
+func (s *session) close(tx *store.Tx, turn Turn, record Session, summary string, cause error) error {
+	if err := turns.Put(tx, turn.ID, turn); err != nil {
+		return err
+	}
+	record.Turn = ""
+	if turn.Run != "" {
+		if err := s.Jobs.Finish(tx, turn.Run, runOutcome(turn, cause), summary); err != nil {
+			return err
+		}
+	}
+	if turn.State == Stopped {
+		return sessions.Put(tx, s.id, record)
+	}
+	inputs, err := takeMail(tx, s.id)
+	if err != nil {
+		return err
+	}
+	if len(inputs) == 0 {
+		return sessions.Put(tx, s.id, record)
+	}
+	return s.begin(tx, &record, inputs)
+}
+
+func stack() string { return string(debug.Stack()) }

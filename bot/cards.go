@@ -1,0 +1,244 @@
+package bot
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-telegram/bot/models"
+
+	"nod/approvals"
+	"nod/bot/keyboard"
+	"nod/bot/outbox"
+	"nod/bot/render"
+	"nod/store"
+)
+
+// cardFrame is what a card has around its subject, at most, in characters.
+const cardFrame = 900
+
+func cardSlot(id store.ApprovalID) outbox.Slot { return outbox.Slot("card/" + string(id)) }
+
+// cardOf is the request that a slot shows, if it shows one.
+func cardOf(s outbox.Slot) (store.ApprovalID, bool) {
+	id, ok := strings.CutPrefix(string(s), "card/")
+	return store.ApprovalID(id), ok
+}
+
+// ShowPending puts a request's card in the outbox. It implements approvals.Viewer.
+func (v *View) ShowPending(tx *store.Tx, p approvals.Pending) error {
+	return v.out.Put(tx, v.card(p, 0))
+}
+
+// ClosePending takes the card's buttons away and says what was decided, by whom and when. It implements approvals.Viewer.
+func (v *View) ClosePending(tx *store.Tx, p approvals.Pending) error {
+	verdict, err := v.verdict(tx, p)
+	if err != nil {
+		return err
+	}
+	head, plain := cardHead(p)
+	subject := firstPage(p)
+	return v.out.Put(tx, outbox.Item{
+		To: p.Request.Cards, Slot: cardSlot(p.ID), Kind: outbox.Edit,
+		HTML: head + subjectHTML(p, subject) + "\n" + render.Escape(verdict), Plain: plain + "\n" + subject + "\n" + verdict,
+		Keyboard: keyboard.None(),
+	})
+}
+
+// showPage turns a card to another page of its subject.
+func (v *View) showPage(tx *store.Tx, p approvals.Pending, page int) error {
+	card := v.card(p, page)
+	card.Kind = outbox.Edit
+	return v.out.Put(tx, card)
+}
+
+// showAlways asks once more before a rule is written, in words that say what it would cover.
+func (v *View) showAlways(tx *store.Tx, p approvals.Pending) error {
+	head, plain := cardHead(p)
+	subject := firstPage(p)
+	words := "♾ From now on: " + approvals.AlwaysWords(p.Request) + "."
+	return v.out.Put(tx, outbox.Item{
+		To: p.Request.Cards, Slot: cardSlot(p.ID), Kind: outbox.Edit,
+		HTML: head + subjectHTML(p, subject) + "\n" + render.Escape(words), Plain: plain + "\n" + subject + "\n" + words,
+		Keyboard: keyboard.AlwaysConfirmation(p.ID),
+	})
+}
+
+// card is a request as a person sees it: everything on it was rendered here, from the canonical arguments.
+func (v *View) card(p approvals.Pending, page int) outbox.Item {
+	head, plain := cardHead(p)
+	pages := subjectPages(p)
+	page = min(max(page, 0), len(pages)-1)
+	item := outbox.Item{
+		To: p.Request.Cards, Slot: cardSlot(p.ID),
+		HTML: head + subjectHTML(p, pages[page]), Plain: plain + "\n" + pages[page],
+		Keyboard: cardKeyboard(p, len(pages), page),
+	}
+	for _, line := range cardNotes(p, len(pages), page) {
+		item.HTML += "\n" + render.Escape(line)
+		item.Plain += "\n" + line
+	}
+	return item
+}
+
+func cardKeyboard(p approvals.Pending, pages, page int) *models.InlineKeyboardMarkup {
+	switch p.Kind {
+	case approvals.Asked:
+		return keyboard.Question(p.ID, p.Question.Options)
+	case approvals.Interrupted:
+		return keyboard.Interrupted(p.ID)
+	}
+	return keyboard.Approval(keyboard.Card{ID: p.ID, Page: page, Pages: pages, NoBypass: p.Request.NoBypass})
+}
+
+// cardHead says what is asked, by whom and where, above the subject.
+func cardHead(p approvals.Pending) (html, plain string) {
+	var lines []string
+	switch {
+	case p.Kind == approvals.Asked:
+		lines = append(lines, "❓ "+p.Question.Title)
+	case p.Kind == approvals.Interrupted:
+		lines = append(lines, "⚡ Interrupted: "+asked(p.Request)+" "+p.Note)
+	default:
+		lines = append(lines, "✋ "+asked(p.Request))
+	}
+	if p.Request.Job != "" {
+		lines = append(lines, "For the job "+p.Request.Job)
+	}
+	if p.Request.Agent != "main" {
+		lines = append(lines, "Asked by the agent "+p.Request.Agent)
+	}
+	if dir := p.Request.Subject.Dir; dir != "" && p.Kind != approvals.Asked {
+		lines = append(lines, "In "+shownDir(dir))
+	}
+	for i, line := range lines {
+		shown, _ := render.Visible(line)
+		lines[i] = shown
+	}
+	html = "<b>" + render.Escape(lines[0]) + "</b>"
+	for _, line := range lines[1:] {
+		html += "\n" + render.Escape(line)
+	}
+	return html + "\n", strings.Join(lines, "\n")
+}
+
+// asked names what a call would do.
+func asked(r approvals.Request) string {
+	where := ""
+	if len(r.Paths) == 1 {
+		where = " " + r.Paths[0].Shown
+	}
+	switch r.Subject.Kind {
+	case approvals.Command:
+		return "Run this command?"
+	case approvals.Diff:
+		return "Change" + where + "? (" + r.Tool + ")"
+	}
+	return "Allow " + r.Tool + where + "?"
+}
+
+// shownDir shortens a folder in the home directory's way.
+func shownDir(dir string) string { return filepath.Clean(dir) }
+
+// subjectText is the whole of what is decided on, made visible.
+func subjectText(p approvals.Pending) (text string, hidden bool) {
+	if p.Kind == approvals.Asked {
+		return render.Visible(p.Question.Text)
+	}
+	return render.Visible(p.Request.Subject.Text)
+}
+
+func subjectPages(p approvals.Pending) []string {
+	text, _ := subjectText(p)
+	return render.Pages(text, cardFrame)
+}
+
+// firstPage is the beginning of the subject, with a mark when there is more.
+func firstPage(p approvals.Pending) string {
+	pages := subjectPages(p)
+	if len(pages) == 1 {
+		return pages[0]
+	}
+	return pages[0] + "\n…"
+}
+
+// subjectHTML sets a subject as what it is.
+func subjectHTML(p approvals.Pending, text string) string {
+	if p.Kind == approvals.Asked {
+		return render.Escape(text)
+	}
+	switch p.Request.Subject.Kind {
+	case approvals.Command:
+		return render.Pre(text, "sh")
+	case approvals.Diff:
+		return render.Pre(text, "diff")
+	case approvals.Words:
+		return render.Escape(text)
+	}
+	return render.Pre(text, "json")
+}
+
+// cardNotes are the lines under the subject.
+func cardNotes(p approvals.Pending, pages, page int) []string {
+	var notes []string
+	for _, n := range p.Request.Subject.Notes {
+		shown, _ := render.Visible(n)
+		notes = append(notes, shown)
+	}
+	if p.Kind == approvals.Approval && p.Note != "" {
+		notes = append(notes, p.Note)
+	}
+	if _, hidden := subjectText(p); hidden {
+		notes = append(notes, "⚠️ Hidden characters are shown as ⟪…⟫.")
+	}
+	if pages > 1 {
+		notes = append(notes, fmt.Sprintf("Page %d of %d. Approve is on the last one.", page+1, pages))
+	}
+	if p.Kind == approvals.Asked && len(p.Question.Options) > 0 {
+		notes = append(notes, "Tap an answer, or write your own.")
+	}
+	return notes
+}
+
+// verdict says how a request ended.
+func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
+	by, err := v.access.Person(tx, p.By)
+	if err != nil {
+		return "", err
+	}
+	when := p.Decided
+	if when.IsZero() {
+		when = p.Ended
+	}
+	sign := " by " + nameOr(by.Name, "you") + ", " + clock(when)
+	switch p.State {
+	case approvals.Nodded, approvals.Used:
+		return approvedWords(p) + sign, nil
+	case approvals.Rejected:
+		if p.Reason != "" {
+			return "❌ Rejected" + sign + ": " + p.Reason, nil
+		}
+		return "❌ Rejected" + sign, nil
+	case approvals.Answered:
+		return "💬 " + p.Answer, nil
+	case approvals.RunAgain:
+		return "🔁 Run again" + sign, nil
+	case approvals.Skipped:
+		return "⏭ Skipped" + sign, nil
+	case approvals.Expired:
+		return "⌛ Expired, " + clock(when) + ". It was not run.", nil
+	}
+	return "⏹ Withdrawn, " + clock(when) + ": " + nameOr(p.Reason, "no longer needed"), nil
+}
+
+func approvedWords(p approvals.Pending) string {
+	switch p.Verb {
+	case approvals.VerbGrant15:
+		return "✅ Approved, and " + p.Request.Category + " for 15 minutes,"
+	case approvals.VerbGrantSession:
+		return "✅ Approved, and " + p.Request.Category + " for this session,"
+	case approvals.VerbAlways:
+		return "✅ Approved, and always from now on,"
+	}
+	return "✅ Approved"
+}

@@ -1,0 +1,337 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	tg "github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"nod/agent"
+	"nod/store"
+)
+
+// command is one chat command. It runs within the commit that marks its message as handled.
+type command struct {
+	name   string
+	help   string
+	guests bool // also for guests
+	hidden bool // not in the menu: another name of a command that is
+	run    func(q *request, tx *store.Tx, args string) error
+}
+
+// commands is the table that the help, Telegram's menu and the dispatch read. It is filled in init because /help lists it.
+var commands []command
+
+func init() {
+	commands = []command{
+		{name: "help", help: "what I can do", guests: true, run: (*request).help},
+		{name: "start", help: "what I can do", guests: true, hidden: true, run: (*request).start},
+		{name: "new", help: "begin a fresh session", guests: true, run: (*request).fresh},
+		{name: "clear", help: "begin a fresh session", guests: true, hidden: true, run: (*request).fresh},
+		{name: "stop", help: "stop what I am doing; /stop all stops everything", guests: true, run: (*request).stop},
+		{name: "pending", help: "what waits for you", run: (*request).pending},
+		{name: "jobs", help: "scheduled jobs", run: (*request).jobs},
+		{name: "models", help: "the models there are", run: (*request).models},
+		{name: "model", help: "choose a model: number, name or auto", run: (*request).model},
+		{name: "context", help: "how full the model's window is", guests: true, run: (*request).context},
+		{name: "cost", help: "what this session has cost", run: (*request).cost},
+		{name: "compact", help: "replace the earlier conversation by a summary", guests: true, run: (*request).compact},
+		{name: "grants", help: "what you let through by button", run: (*request).grants},
+		{name: "resettools", help: "put extra tools away again", run: (*request).resetTools},
+		{name: "sethome", help: "send reports to this chat", run: (*request).setHome},
+		{name: "enroll", help: "let me speak in this group", run: (*request).enrol},
+		{name: "leave", help: "make me silent in this group", run: (*request).leave},
+		{name: "status", help: "how I am doing", run: (*request).status},
+		{name: "id", help: "your Telegram id and this chat's", guests: true, run: (*request).id},
+	}
+}
+
+// maxMenu is how many commands Telegram's menu takes (TELEGRAM.md 2.1).
+const maxMenu = 100
+
+// RegisterCommands writes Telegram's menu: the built-in commands, then the custom ones, as far as there is room.
+func (r *Router) RegisterCommands(ctx context.Context, client *tg.Bot) error {
+	var menu []models.BotCommand
+	for _, c := range commands {
+		if !c.hidden {
+			menu = append(menu, models.BotCommand{Command: c.name, Description: c.help})
+		}
+	}
+	custom, warnings := listCustom(r.Home)
+	for _, w := range warnings {
+		r.Log.Warn("a custom command is left out", "err", w)
+	}
+	for _, c := range custom {
+		menu = append(menu, models.BotCommand{Command: c.name, Description: c.description})
+	}
+	if len(menu) > maxMenu {
+		r.Log.Warn("Telegram's menu takes 100 commands; the others work, but are not listed", "left", len(menu)-maxMenu)
+		menu = menu[:maxMenu]
+	}
+	if _, err := client.SetMyCommands(ctx, &tg.SetMyCommandsParams{Commands: menu}); err != nil {
+		return fmt.Errorf("writing the command menu: %w", err)
+	}
+	return nil
+}
+
+// command runs a chat command: a built-in one, else a custom one, else it says that there is none.
+func (q *request) command(ctx context.Context, name, args string) error {
+	for _, c := range commands {
+		if c.name != name {
+			continue
+		}
+		if q.person.Role != Owner && !c.guests {
+			return q.DB.Update(func(tx *store.Tx) error {
+				return errors.Join(q.say(tx, "Only an owner can use /"+name+"."), q.done(tx))
+			})
+		}
+		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(c.run(q, tx, args), q.done(tx)) })
+	}
+	custom, found, err := readCustom(q.Home, name)
+	if err != nil {
+		return q.DB.Update(func(tx *store.Tx) error {
+			return errors.Join(q.say(tx, "The command /"+name+" can't be used: "+clean(err.Error())), q.done(tx))
+		})
+	}
+	if found {
+		return q.submitText(ctx, custom.fill(args))
+	}
+	return q.DB.Update(func(tx *store.Tx) error {
+		return errors.Join(q.say(tx, "Unknown command /"+name+".\n\n"+helpText(q.person.Role)), q.done(tx))
+	})
+}
+
+// submitText submits a custom command's text in the place of the message's own.
+func (q *request) submitText(ctx context.Context, text string) error {
+	first := *q.first()
+	first.Text, first.Entities = text, nil
+	q.messages = []*models.Message{&first}
+	return q.submit(ctx)
+}
+
+func (q *request) help(tx *store.Tx, _ string) error { return q.say(tx, helpText(q.person.Role)) }
+
+// start also comes with a pairing code, from somebody who is paired already: an invited guest may become an owner.
+func (q *request) start(tx *store.Tx, args string) error {
+	if args != "" {
+		p := q.person
+		paired, ok, err := q.Access.Redeem(tx, p, args)
+		if err != nil {
+			return err
+		}
+		if ok {
+			return q.say(tx, welcomeText(paired))
+		}
+	}
+	return q.say(tx, welcomeText(q.person))
+}
+
+func (q *request) fresh(tx *store.Tx, _ string) error {
+	if err := q.Driver.Fresh(tx, q.at); err != nil {
+		return err
+	}
+	return q.say(tx, "🆕 A fresh session. I remember my notes, and nothing of what was said before.")
+}
+
+func (q *request) stop(tx *store.Tx, args string) error {
+	if strings.EqualFold(args, "all") && q.person.Role == Owner {
+		n, err := q.Driver.StopAll(tx)
+		if err != nil {
+			return err
+		}
+		return q.say(tx, fmt.Sprintf("⏹ Stopped everything: %s.", count(n, "turn", "turns")))
+	}
+	was, err := q.Driver.Stop(tx, q.at)
+	if err != nil || was {
+		return err // the end of the turn says what had been done
+	}
+	return q.say(tx, "⏹ Stopped. Nothing was running here.")
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+func (q *request) pending(tx *store.Tx, _ string) error {
+	waiting, err := q.Gate.Waiting(tx)
+	if err != nil {
+		return err
+	}
+	if len(waiting) == 0 {
+		return q.say(tx, "Nothing waits for you.")
+	}
+	for _, p := range waiting {
+		if !decides(p, q.person.ID) {
+			continue
+		}
+		if err := q.View.pendingLine(tx, q.at, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *request) jobs(tx *store.Tx, _ string) error {
+	jobs, err := q.Jobs.List(tx)
+	if err != nil {
+		return err
+	}
+	if len(jobs) == 0 {
+		return q.say(tx, "There are no jobs. Ask for one, such as: every weekday at 9 send me the weather.")
+	}
+	for _, job := range jobs {
+		if err := q.View.jobCard(tx, q.at, job, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosenModel is what /model chose in this conversation, or "".
+func (q *request) session(tx *store.Tx) (agent.Session, error) {
+	s, _, err := agent.SessionAt(tx, q.at)
+	return s, err
+}
+
+func (q *request) models(tx *store.Tx, _ string) error {
+	s, err := q.session(tx)
+	if err != nil {
+		return err
+	}
+	return q.View.modelCard(tx, q.at, q.Models.Models(), s.Model, true)
+}
+
+func (q *request) model(tx *store.Tx, args string) error {
+	if args == "" {
+		return q.models(tx, "")
+	}
+	name, err := q.modelNamed(args)
+	if err != nil {
+		return q.say(tx, sentence(err.Error()))
+	}
+	if err := q.Driver.ChooseModel(tx, q.at, name); err != nil {
+		return err
+	}
+	return q.say(tx, "From the next answer on: "+nameOr(name, "auto, the first that works")+".")
+}
+
+// modelNamed finds a configured model by its number, its name or "auto".
+func (r *Router) modelNamed(text string) (string, error) {
+	if strings.EqualFold(text, "auto") {
+		return "", nil
+	}
+	if n, err := strconv.Atoi(text); err == nil {
+		return r.modelByNumber(n)
+	}
+	for _, m := range r.Models.Models() {
+		if strings.EqualFold(m.Name, text) {
+			return m.Name, nil
+		}
+	}
+	return "", fmt.Errorf("there is no model %q; /models lists them", text)
+}
+
+func (r *Router) modelByNumber(n int) (string, error) {
+	all := r.Models.Models()
+	switch {
+	case n == 0:
+		return "", nil
+	case n < 0 || n > len(all):
+		return "", fmt.Errorf("there is no model %d; /models lists them", n)
+	}
+	return all[n-1].Name, nil
+}
+
+func (q *request) context(tx *store.Tx, _ string) error {
+	s, err := q.session(tx)
+	if err != nil {
+		return err
+	}
+	window := q.Models.Describe(s.Model).ContextWindow
+	if s.LastIn == 0 {
+		return q.say(tx, "No answer of this session has been counted yet. The window has "+tokens(window)+".")
+	}
+	used := s.LastIn + s.LastOut
+	text := fmt.Sprintf("The last turn used %s: %s in, %s out.", tokens(used), tokens(s.LastIn), tokens(s.LastOut))
+	if window > 0 {
+		text += fmt.Sprintf(" The window has %s; that is %d %%.", tokens(window), used*100/window)
+	}
+	return q.say(tx, text)
+}
+
+// tokens writes a count the way people read it.
+func tokens(n int) string {
+	switch {
+	case n == 0:
+		return "an unknown number of tokens"
+	case n < 10_000:
+		return count(n, "token", "tokens")
+	}
+	return fmt.Sprintf("%dk tokens", n/1000)
+}
+
+func (q *request) compact(tx *store.Tx, _ string) error {
+	asked, err := q.Driver.Compact(tx, q.at)
+	if err != nil || asked {
+		return err // its end is told
+	}
+	return q.say(tx, "🗜 There is nothing to compact yet.")
+}
+
+func (q *request) grants(tx *store.Tx, _ string) error {
+	return q.View.grantsCard(tx, q.at, q.Gate, q.Rules, true)
+}
+
+func (q *request) resetTools(tx *store.Tx, _ string) error {
+	if err := q.Driver.ResetTools(tx, q.at); err != nil {
+		return err
+	}
+	return q.say(tx, "🧰 The extra tools are put away.")
+}
+
+func (q *request) setHome(tx *store.Tx, _ string) error {
+	if q.group() {
+		if err := q.Access.Enrol(tx, q.at.Chat); err != nil {
+			return err
+		}
+	}
+	if err := q.Access.SetHome(tx, q.at); err != nil {
+		return err
+	}
+	return q.say(tx, "🏠 Reports come here from now on.")
+}
+
+func (q *request) enrol(tx *store.Tx, _ string) error {
+	if !q.group() {
+		return q.say(tx, "/enroll is for groups. Here I listen anyway.")
+	}
+	if err := q.Access.Enrol(tx, q.at.Chat); err != nil {
+		return err
+	}
+	return q.say(tx, "I listen here from now on, when you mention @"+q.Me.Username+" or reply to me.")
+}
+
+func (q *request) leave(tx *store.Tx, _ string) error {
+	if !q.group() {
+		return q.say(tx, "/leave is for groups.")
+	}
+	if err := q.Access.Leave(tx, q.at.Chat); err != nil {
+		return err
+	}
+	return q.say(tx, "I am silent here from now on. /enroll brings me back.")
+}
+
+func (q *request) id(tx *store.Tx, _ string) error {
+	text := fmt.Sprintf("Your id is `%d`, and this chat's is `%d`", q.person.ID, q.at.Chat)
+	if q.at.Topic != 0 {
+		text += fmt.Sprintf(", topic `%d`", q.at.Topic)
+	}
+	return q.say(tx, text+".")
+}

@@ -1,0 +1,75 @@
+package bot
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"nod/agent"
+	"nod/agent/llm"
+)
+
+// failureText is what a person reads of a turn that failed: a sentence, and a hint on what to do. The operator has the
+// whole error in the log.
+func failureText(err error) string {
+	text, hint := failure(err)
+	if hint == "" {
+		return "⚠️ " + text
+	}
+	return "⚠️ " + text + "\n" + hint
+}
+
+func failure(err error) (text, hint string) {
+	var refused *llm.Error
+	switch {
+	case errors.Is(err, agent.ErrRounds):
+		return "I stopped here: this took more steps than one turn may.", "Say “go on” to continue."
+	case errors.Is(err, agent.ErrFaults):
+		return "I stopped here: the model kept making calls that could not be read.", "Try again, put it differently, or choose another model with /model."
+	case errors.Is(err, agent.ErrEmpty):
+		return "The model gave an empty answer, twice.", "Try again, or choose another model with /model."
+	case errors.As(err, &refused):
+		return modelFailure(refused)
+	}
+	return "This did not work: " + clean(err.Error()) + ".", "Try again; if it stays, the log of nod has the details."
+}
+
+func modelFailure(e *llm.Error) (text, hint string) {
+	text = sentence(e.Kind.String())
+	if e.Message != "" {
+		text += " It says: " + clean(e.Message)
+	}
+	switch e.Kind {
+	case llm.KindAuth:
+		hint = "Check OPENAI_API_KEY (or api_key in nod.yaml) and restart nod."
+	case llm.KindQuota:
+		hint = "Top up the account, or choose another model with /model."
+	case llm.KindNotFound:
+		hint = "Check NOD_MODEL and OPENAI_BASE_URL; /models lists what is configured."
+	case llm.KindOverflow:
+		hint = "Use /compact, or begin anew with /new."
+	case llm.KindRateLimited:
+		hint = "Wait a little and send it again."
+		if e.After > 0 {
+			hint = fmt.Sprintf("Send it again in %s.", e.After.Round(1e9))
+		}
+	case llm.KindTruncated:
+		hint = "Send “go on” or ask again."
+	case llm.KindUnavailable:
+		hint = "Send it again in a while; nod itself is fine."
+	case llm.KindBadRequest:
+		hint = "Use /new if it stays, or choose another model with /model."
+	}
+	return text, hint
+}
+
+// sentence makes a phrase into a sentence.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+// clean makes an error's text fit into one line of a chat.
+func clean(s string) string { return firstLine(strings.Join(strings.Fields(s), " ")) }

@@ -1,0 +1,39 @@
+package bot
+
+import (
+	"io"
+
+	"nod/bot/outbox"
+	"nod/bot/render"
+	"nod/store"
+	"nod/tools"
+)
+
+// Files sends files into chats for tools. It implements tools.FilePort.
+type Files struct{ Out *outbox.Outbox }
+
+// maxUpload is the largest file that a bot can send, in bytes (TELEGRAM.md 2.1).
+const maxUpload = 50 << 20
+
+// Limit is the largest file that can be sent, in bytes.
+func (Files) Limit() int64 { return maxUpload }
+
+// Keep copies a file to where it waits to be sent.
+func (f Files) Keep(name string, r io.Reader, size int64) (string, error) {
+	return f.Out.Keep(name, r, size)
+}
+
+// Send puts a kept file in the outbox, within the caller's commit.
+func (f Files) Send(tx *store.Tx, to store.Address, file tools.File) error {
+	item := outbox.Item{To: to, Kind: outbox.Upload, File: &outbox.File{Handle: file.Handle, Name: file.Name, Kind: fileKinds[file.Kind]}}
+	if file.Caption != "" {
+		caption := render.Head(file.Caption)
+		item.HTML, item.Plain = caption.HTML, caption.Plain
+	}
+	return f.Out.Put(tx, item)
+}
+
+var fileKinds = map[tools.FileKind]outbox.FileKind{
+	tools.Document: outbox.Document, tools.Photo: outbox.Photo, tools.Video: outbox.Video,
+	tools.Audio: outbox.Audio, tools.Voice: outbox.Voice,
+}

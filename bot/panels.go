@@ -1,0 +1,257 @@
+package bot
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+
+	"nod/agent"
+	"nod/agent/llm"
+	"nod/approvals"
+	"nod/bot/keyboard"
+	"nod/bot/outbox"
+	"nod/bot/render"
+	"nod/scheduler"
+	"nod/store"
+)
+
+// reply puts an answer of the bot itself in the outbox. A keyboard stands under its last part.
+func (v *View) reply(tx *store.Tx, to store.Address, replyTo store.MessageID, markdown string, kb *models.InlineKeyboardMarkup) error {
+	parts := render.Parts(markdown)
+	items := make([]outbox.Item, 0, len(parts))
+	for i, p := range parts {
+		items = append(items, outbox.Item{To: to, HTML: p.HTML, Plain: p.Plain, Silent: i > 0})
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	items[0].ReplyTo = replyTo
+	items[len(items)-1].Keyboard = kb
+	return v.out.Put(tx, items...)
+}
+
+// panel shows a message with buttons that is changed in place when one of them is pressed. fresh sends it anew.
+func (v *View) panel(tx *store.Tx, to store.Address, slot string, markdown string, kb *models.InlineKeyboardMarkup, fresh bool) error {
+	part := render.Preview(markdown)
+	return v.out.Put(tx, outbox.Item{
+		To: to, Slot: outbox.Slot(slot), HTML: part.HTML, Plain: part.Plain, Keyboard: kb, Fresh: fresh,
+	})
+}
+
+func jobSlot(to store.Address, id store.JobID) string { return fmt.Sprintf("job/%s/%s", to, id) }
+
+// jobCard shows a job with its buttons.
+func (v *View) jobCard(tx *store.Tx, to store.Address, job scheduler.Job, fresh bool) error {
+	lines := []string{"**" + escapeMarkdown(jobHead(job.Title)) + "**", escapeMarkdown(job.When())}
+	switch {
+	case job.Running != "":
+		lines = append(lines, "It is running now.")
+	case job.State == scheduler.StatePaused:
+		lines = append(lines, "Paused. "+escapeMarkdown(job.Reason))
+	case job.State == scheduler.StateDone:
+		lines = append(lines, "Done: no run is left.")
+	case !job.NextAt.IsZero():
+		lines = append(lines, "Next: "+stamp(job.NextAt, job.Zone))
+	}
+	return v.panel(tx, to, jobSlot(to, job.ID), strings.Join(lines, "  \n"), keyboard.Job(job.ID, job.State != scheduler.StateActive), fresh)
+}
+
+// jobGone says in a job's message that it was deleted.
+func (v *View) jobGone(tx *store.Tx, to store.Address, job scheduler.Job) error {
+	return v.panel(tx, to, jobSlot(to, job.ID), "🗑 The job **"+escapeMarkdown(job.Title)+"** is deleted.", keyboard.None(), false)
+}
+
+// stamp is a moment in a job's own zone.
+func stamp(t time.Time, zone string) string {
+	if loc, err := scheduler.Zone(zone); err == nil {
+		t = t.In(loc)
+	}
+	return t.Format("Mon 2 Jan, 15:04") + " (" + zone + ")"
+}
+
+// escapeMarkdown makes text that is not ours safe within our own Markdown.
+func escapeMarkdown(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("\\`*_{}[]()#+-.!|<>~&", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// modelCard lists the configured models, the chosen one marked.
+func (v *View) modelCard(tx *store.Tx, to store.Address, all []llm.Model, chosen string, fresh bool) error {
+	lines, names, current := []string{"**Models**"}, []string{}, 0
+	for i, m := range all {
+		mark := ""
+		if strings.EqualFold(m.Name, chosen) {
+			mark, current = " ✓", i+1
+		}
+		line := fmt.Sprintf("%d\\. %s%s", i+1, escapeMarkdown(m.Name), mark)
+		if m.ContextWindow > 0 {
+			line += fmt.Sprintf(" · %dk window", m.ContextWindow/1000)
+		}
+		if m.PriceIn > 0 || m.PriceOut > 0 {
+			line += fmt.Sprintf(" · $%g in, $%g out per million tokens", m.PriceIn, m.PriceOut)
+		}
+		lines, names = append(lines, line), append(names, m.Name)
+	}
+	lines = append(lines, "auto: the first that works"+map[bool]string{true: " ✓"}[current == 0])
+	return v.panel(tx, to, "models/"+to.String(), strings.Join(lines, "  \n"), keyboard.Models(names, current), fresh)
+}
+
+// grantsCard lists what was let through by button, with what each has let through so far.
+func (v *View) grantsCard(tx *store.Tx, to store.Address, gate *approvals.Gate, rules *approvals.Rules, fresh bool) error {
+	grants, err := gate.Grants(tx)
+	if err != nil {
+		return err
+	}
+	all, err := rules.All(tx)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	var list []keyboard.Revocable
+	for _, g := range grants {
+		until := "for its session"
+		if !g.Until.IsZero() {
+			until = "until " + clock(g.Until)
+		}
+		line := fmt.Sprintf("%d\\. %s %s", len(list)+1, escapeMarkdown(g.Category), until)
+		line += usesText(g)
+		lines = append(lines, line)
+		list = append(list, keyboard.Revocable{ID: g.ID, Label: fmt.Sprintf("%d. %s %s", len(list)+1, g.Category, until)})
+	}
+	for _, r := range all {
+		if r.Seeded {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%d\\. %s", len(list)+1, escapeMarkdown(r.Words())))
+		list = append(list, keyboard.Revocable{ID: r.ID, Rule: true, Label: fmt.Sprintf("%d. rule", len(list)+1)})
+	}
+	text := "You have let nothing through by button."
+	if len(list) > 0 {
+		text = "**Let through by button**  \n" + strings.Join(lines, "  \n")
+	}
+	return v.panel(tx, to, "grants/"+to.String(), text, keyboard.Grants(list), fresh)
+}
+
+// usesText tells the latest calls that a grant let through.
+func usesText(g approvals.Grant) string {
+	if len(g.Uses) == 0 {
+		return " · not used yet"
+	}
+	last := g.Uses[len(g.Uses)-1]
+	return fmt.Sprintf(" · used %d times, last for %s", g.Count, escapeMarkdown(last.Tool+" "+firstLine(last.Text)))
+}
+
+// pendingLine points to the card of something that waits.
+func (v *View) pendingLine(tx *store.Tx, to store.Address, p approvals.Pending) error {
+	head, plain := cardHead(p)
+	since := "Waiting since " + clock(p.Created)
+	item := outbox.Item{To: to, HTML: head + since, Plain: plain + "\n" + since, Silent: true}
+	if message, ok, err := v.out.Slot(tx, cardSlot(p.ID)); err != nil {
+		return err
+	} else if ok && p.Request.Cards.Chat == to.Chat {
+		item.ReplyTo = message
+	}
+	return v.out.Put(tx, item)
+}
+
+func strangerSlot(chat store.ChatID, id store.UserID) string {
+	return fmt.Sprintf("stranger/%d/%d", chat, id)
+}
+
+// strangerCard asks an owner about somebody who wrote to the bot.
+func (v *View) strangerCard(tx *store.Tx, owner store.ChatID, p Person) error {
+	name, _ := render.Visible(p.Name)
+	text := fmt.Sprintf("👤 %s (id %d) has written to me. Allow means that they may chat; you decide on what needs a nod.", escapeMarkdown(name), p.ID)
+	return v.panel(tx, store.Address{Chat: owner}, strangerSlot(owner, p.ID), text, keyboard.Stranger(p.ID), true)
+}
+
+func (v *View) strangerDecided(tx *store.Tx, chat store.ChatID, p Person, text string) error {
+	return v.panel(tx, store.Address{Chat: chat}, strangerSlot(chat, p.ID), escapeMarkdown("👤 "+text), keyboard.None(), false)
+}
+
+// cost is what a session's answers have cost, by model.
+func (q *request) cost(tx *store.Tx, _ string) error {
+	s, err := q.session(tx)
+	if err != nil {
+		return err
+	}
+	return q.say(tx, costText(s, q.Models.Models()))
+}
+
+func costText(s agent.Session, all []llm.Model) string {
+	if len(s.Usage) == 0 {
+		return "This session has cost nothing yet."
+	}
+	var total float64
+	var lines []string
+	unpriced := false
+	for _, name := range slices.Sorted(maps.Keys(s.Usage)) {
+		usage := s.Usage[name]
+		i := slices.IndexFunc(all, func(m llm.Model) bool { return m.Name == name })
+		var model llm.Model
+		if i >= 0 {
+			model = all[i]
+		}
+		price := llm.Cost(usage, model)
+		if price == 0 {
+			unpriced = true
+		}
+		total += price
+		lines = append(lines, fmt.Sprintf("- %s: $%.4f (%s in, %s out)", escapeMarkdown(name), price, tokens(usage.In), tokens(usage.Out)))
+	}
+	text := fmt.Sprintf("This session has cost **$%.4f**.\n\n%s", total, strings.Join(lines, "\n"))
+	if unpriced {
+		text += "\n\nA model without a price counts as free; prices go into nod.yaml as price_in and price_out."
+	}
+	return text
+}
+
+// status is how the bot is doing.
+func (q *request) status(tx *store.Tx, _ string) error {
+	s, err := q.session(tx)
+	if err != nil {
+		return err
+	}
+	jobs, err := q.Jobs.List(tx)
+	if err != nil {
+		return err
+	}
+	waiting, err := q.Gate.Waiting(tx)
+	if err != nil {
+		return err
+	}
+	unsent, err := q.Out.DepthIn(tx)
+	if err != nil {
+		return err
+	}
+	running := 0
+	for _, j := range jobs {
+		if j.Running != "" {
+			running++
+		}
+	}
+	poll := "not yet"
+	if last := q.Poller.LastPoll(); !last.IsZero() {
+		poll = fmt.Sprintf("%s ago", time.Since(last).Round(time.Second))
+	}
+	return q.say(tx, strings.Join([]string{
+		"**Status**",
+		"Up for " + time.Since(q.Started).Round(time.Second).String(),
+		"Model: " + escapeMarkdown(nameOr(s.Model, q.Models.Describe("").Name+" (auto)")),
+		"Last poll: " + poll,
+		fmt.Sprintf("Waiting to be sent: %d", unsent),
+		fmt.Sprintf("Waiting for a person: %d", len(waiting)),
+		fmt.Sprintf("Jobs: %d, running: %d", len(jobs), running),
+		fmt.Sprintf("Database: %.1f MB", float64(q.DB.Size())/(1<<20)),
+	}, "  \n"))
+}

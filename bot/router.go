@@ -1,0 +1,337 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+
+	"nod/agent"
+	"nod/agent/llm"
+	"nod/approvals"
+	"nod/bot/outbox"
+	"nod/scheduler"
+	"nod/store"
+)
+
+// Router takes updates to what they mean. It never waits for a turn; a file that comes with a message holds up only the
+// conversation that it belongs to.
+type Router struct {
+	DB      *store.DB
+	Out     *outbox.Outbox
+	View    *View
+	Intake  *Intake
+	Driver  *agent.Driver
+	Gate    *approvals.Gate
+	Rules   *approvals.Rules
+	Jobs    *scheduler.Jobs
+	Models  *llm.Client
+	Poller  interface{ LastPoll() time.Time }
+	Home    string // NOD_HOME, for custom commands
+	Log     *slog.Logger
+	Access  Access
+	Me      models.User
+	Started time.Time
+}
+
+// Handle takes one group of updates to its effect: usually one update, or the parts of an album or of a split paste. done
+// marks them as handled, in the commit of their effect.
+func (r *Router) Handle(ctx context.Context, group []models.Update, done func(*store.Tx) error) error {
+	u := group[0]
+	switch {
+	case u.CallbackQuery != nil:
+		return r.press(ctx, u.CallbackQuery, done)
+	case u.Message != nil:
+		messages := make([]*models.Message, 0, len(group))
+		for _, part := range group {
+			if part.Message != nil {
+				messages = append(messages, part.Message)
+			}
+		}
+		return r.message(ctx, messages, false, done)
+	case u.EditedMessage != nil:
+		return r.message(ctx, []*models.Message{u.EditedMessage}, true, done)
+	}
+	return r.DB.Update(done)
+}
+
+// Urgent names what overtakes its conversation: a /stop must not wait behind a file that is being fetched.
+func (r *Router) Urgent(u *models.Update) bool {
+	if u.Message == nil {
+		return false
+	}
+	name, _, is, other := parseCommand(u.Message.Text, r.Me.Username)
+	return is && !other && name == "stop"
+}
+
+// request is one message on its way to its effect.
+type request struct {
+	*Router
+	person   Person
+	at       store.Address
+	messages []*models.Message
+	edited   bool
+	done     func(*store.Tx) error
+}
+
+func (q *request) first() *models.Message { return q.messages[0] }
+
+// group says whether several people can read along.
+func (q *request) group() bool { return q.first().Chat.Type != models.ChatTypePrivate }
+
+func (r *Router) message(ctx context.Context, messages []*models.Message, edited bool, done func(*store.Tx) error) error {
+	first := messages[0]
+	if first.MigrateToChatID != 0 {
+		return r.DB.Update(func(tx *store.Tx) error {
+			return errors.Join(r.Out.Migrate(tx, store.ChatID(first.Chat.ID), store.ChatID(first.MigrateToChatID)), done(tx))
+		})
+	}
+	// Channels, anonymous admins and other bots have no numeric user whom a rule could know.
+	if first.From == nil || first.From.IsBot || first.SenderChat != nil || service(first) {
+		return r.DB.Update(done)
+	}
+	q := &request{Router: r, at: addressOf(first), messages: messages, edited: edited, done: done}
+	if err := q.meet(); err != nil {
+		return err
+	}
+	return q.route(ctx)
+}
+
+// service says whether a message only tells of an event in its chat, or has nothing that we could read.
+func service(m *models.Message) bool {
+	_, file := fileOf(m)
+	return textOf(m) == "" && noteOf(m) == "" && !file
+}
+
+// meet looks the sender up.
+func (q *request) meet() error {
+	from := q.first().From
+	err := q.DB.View(func(tx *store.Tx) (err error) {
+		q.person, err = q.Access.Person(tx, store.UserID(from.ID))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("looking up who wrote: %w", err)
+	}
+	private := store.ChatID(0)
+	if !q.group() {
+		private = q.at.Chat
+	}
+	name := displayName(from)
+	if q.person.Role == Stranger || q.person.Name == name && (private == 0 || q.person.Private == private) {
+		q.person.Name = name
+		return nil
+	}
+	return q.DB.Update(func(tx *store.Tx) (err error) {
+		q.person, err = q.Access.Meet(tx, q.person, name, private)
+		return err
+	})
+}
+
+// route is the one place where it is decided what a message is.
+func (q *request) route(ctx context.Context) error {
+	name, args, isCommand, forOther := parseCommand(textOf(q.first()), q.Me.Username)
+	if len(q.messages) > 1 || q.edited {
+		isCommand = false
+	}
+	known := q.person.Role == Owner || q.person.Role == Guest
+	switch {
+	case isCommand && forOther:
+		return q.DB.Update(q.done)
+	case !known && q.group():
+		return q.DB.Update(q.done)
+	case !known:
+		return q.stranger(name, args, isCommand)
+	case q.group():
+		if heard, err := q.heard(name, isCommand); err != nil || !heard {
+			return errors.Join(err, q.DB.Update(q.done))
+		}
+	}
+	switch {
+	case isCommand:
+		return q.command(ctx, name, args)
+	case q.edited:
+		return q.submit(ctx)
+	}
+	if handled, err := q.replyToCard(); handled || err != nil {
+		return err
+	}
+	if handled, err := q.answerOpenQuestion(); handled || err != nil {
+		return err
+	}
+	return q.submit(ctx)
+}
+
+// heard says whether a message in a group is for us: an owner has enrolled the group, and it is a command, mentions the
+// bot or replies to it.
+func (q *request) heard(command string, isCommand bool) (bool, error) {
+	if isCommand && q.person.Role == Owner && (command == "enroll" || command == "sethome") {
+		return true, nil
+	}
+	var enrolled bool
+	err := q.DB.View(func(tx *store.Tx) (err error) {
+		enrolled, err = q.Access.Enrolled(tx, q.at.Chat)
+		return err
+	})
+	return enrolled && (isCommand || mentions(q.first(), &q.Me)), err
+}
+
+// stranger pairs whoever brings a code, and tells anybody else once that this is a private bot.
+func (q *request) stranger(name, args string, isCommand bool) error {
+	return q.DB.Update(func(tx *store.Tx) error {
+		if isCommand && name == "start" && args != "" && q.person.Role != Ignored {
+			p := q.person
+			p.Private = q.at.Chat
+			paired, ok, err := q.Access.Redeem(tx, p, args)
+			if err != nil {
+				return err
+			}
+			if ok {
+				q.Log.Info("paired", "user", paired.ID, "role", paired.Role)
+				return errors.Join(q.say(tx, welcomeText(paired)), q.done(tx))
+			}
+		}
+		answer, ask, err := q.Access.FirstContact(tx, q.person)
+		if err != nil || !answer {
+			return errors.Join(err, q.done(tx))
+		}
+		owners, err := q.Access.Owners(tx)
+		if err != nil {
+			return err
+		}
+		if len(owners) == 0 {
+			return errors.Join(q.say(tx, shutText), q.done(tx))
+		}
+		if ask {
+			if err := q.View.strangerCard(tx, owners[0].Private, q.person); err != nil {
+				return err
+			}
+		}
+		return errors.Join(q.say(tx, strangerText), q.done(tx))
+	})
+}
+
+// say answers in the conversation that the message came from.
+func (q *request) say(tx *store.Tx, markdown string) error {
+	return q.View.reply(tx, q.at, q.replyTo(), markdown, nil)
+}
+
+// replyTo is the message that an answer refers to: in groups the one that asked.
+func (q *request) replyTo() store.MessageID {
+	if !q.group() {
+		return 0
+	}
+	return store.MessageID(q.first().ID)
+}
+
+// replyToCard takes a reply to a card as its decision: a reason to reject, or an answer.
+func (q *request) replyToCard() (bool, error) {
+	to := q.first().ReplyToMessage
+	text := textOf(q.first())
+	if to == nil || text == "" {
+		return false, nil
+	}
+	var p approvals.Pending
+	var found bool
+	err := q.DB.View(func(tx *store.Tx) error {
+		slot, ok, err := q.Out.SlotOf(tx, q.at.Chat, store.MessageID(to.ID))
+		if err != nil || !ok {
+			return err
+		}
+		id, ok := cardOf(slot)
+		if !ok {
+			return nil
+		}
+		p, found, err = q.Gate.Get(tx, id)
+		return err
+	})
+	if err != nil || !found || !p.Open() {
+		return false, err
+	}
+	decision := approvals.Decision{Verb: approvals.VerbReject, Reason: text}
+	switch p.Kind {
+	case approvals.Asked:
+		decision = approvals.Decision{Verb: approvals.VerbAnswer, Answer: text}
+	case approvals.Interrupted:
+		return false, nil
+	}
+	return true, q.decide(p.ID, decision)
+}
+
+// answerOpenQuestion takes a plain message as the answer to the question that waits in this conversation.
+func (q *request) answerOpenQuestion() (bool, error) {
+	text := textOf(q.first())
+	if _, file := fileOf(q.first()); file || text == "" {
+		return false, nil
+	}
+	var open []approvals.Pending
+	err := q.DB.View(func(tx *store.Tx) (err error) {
+		open, err = q.Gate.Waiting(tx)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, p := range open {
+		if p.Kind == approvals.Asked && p.Request.Cards == q.at && decides(p, q.person.ID) {
+			return true, q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: text})
+		}
+	}
+	return false, nil
+}
+
+func decides(p approvals.Pending, id store.UserID) bool {
+	for _, d := range p.Request.Deciders {
+		if d == id {
+			return true
+		}
+	}
+	return false
+}
+
+// decide makes a message a decision. A decision that came too late is told, and is not taken for anything else.
+func (q *request) decide(id store.ApprovalID, d approvals.Decision) error {
+	_, err := q.Gate.Decide(id, q.person.ID, d)
+	var late *approvals.DecidedError
+	switch {
+	case errors.As(err, &late):
+		return q.DB.Update(func(tx *store.Tx) error {
+			return errors.Join(q.View.ClosePending(tx, late.Pending), q.say(tx, "That was already decided."), q.done(tx))
+		})
+	case errors.Is(err, approvals.ErrNotYours):
+		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, notForYou), q.done(tx)) })
+	case err != nil:
+		return err
+	}
+	return q.DB.Update(q.done)
+}
+
+// submit gives a message to its session.
+func (q *request) submit(ctx context.Context) error {
+	input, complaint := q.Intake.read(ctx, q.messages)
+	input.Edited = q.edited
+	if input.Text == "" && len(input.Files) == 0 && complaint != "" {
+		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, complaint), q.done(tx)) })
+	}
+	return q.DB.Update(func(tx *store.Tx) (err error) {
+		if input.Deciders, input.Cards, err = q.Access.Judges(tx, q.person, q.at); err != nil {
+			return err
+		}
+		if complaint != "" {
+			if err := q.say(tx, complaint); err != nil {
+				return err
+			}
+		}
+		receipt, err := q.Driver.Submit(tx, input)
+		if err != nil {
+			return err
+		}
+		if receipt == agent.Queued {
+			tx.OnCommit(func() { q.Out.React(q.at.Chat, input.Message, "👀") })
+		}
+		return q.done(tx)
+	})
+}

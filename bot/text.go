@@ -1,0 +1,97 @@
+package bot
+
+// The voice of nod, in every sentence that a person reads:
+//   - say what is, then what to do; one thought a sentence
+//   - plain words, no exclamation marks, no apologies, no "please"
+//   - a person's things are named as the person named them
+//   - never blame, never guess, never show a stack, an id or a key
+//   - short enough for a lock screen where it can be
+
+import (
+	"fmt"
+	"strings"
+
+	"nod/agent"
+	"nod/tools"
+)
+
+const (
+	emptyAnswer  = "(The answer was empty.)"
+	strangerText = "This is a private bot. Its owner has been asked."
+	shutText     = "This is a private bot."
+	lostText     = "⚠️ This message could not be handled, three times over. Send it again; if it stays, the log of nod has the details."
+	notForYou    = "This is not for you to decide."
+)
+
+func jobHead(title string) string { return "📅 " + title }
+
+func stateIcon(s tools.State) string {
+	switch s {
+	case tools.AwaitingApproval:
+		return "✋"
+	case tools.Completed:
+		return "✓"
+	case tools.Failed:
+		return "⚠️"
+	case tools.Cancelled:
+		return "⏹"
+	case tools.Rejected:
+		return "🚫"
+	}
+	return "⏳"
+}
+
+// stoppedText says what a stopped turn had done, and which messages wait.
+func stoppedText(e agent.TurnStopped) string {
+	var b strings.Builder
+	b.WriteString("⏹ Stopped.")
+	if len(e.Calls) == 0 {
+		b.WriteString(" Nothing had been done yet.")
+	}
+	for _, c := range e.Calls {
+		fmt.Fprintf(&b, "\n%s %s", stateIcon(c.State), strings.ReplaceAll(c.Short, "`", ""))
+		switch c.State {
+		case tools.Cancelled:
+			b.WriteString(" (cut off)")
+		case tools.Rejected:
+			b.WriteString(" (not run)")
+		}
+	}
+	if len(e.Queued) > 0 {
+		b.WriteString("\nWaiting for your next message:")
+		for _, text := range e.Queued {
+			fmt.Fprintf(&b, "\n• %s", firstLine(text))
+		}
+	}
+	return b.String()
+}
+
+func compactedText(e agent.Compacted) string {
+	if e.Err != nil {
+		return "🗜 Not compacted: " + e.Err.Error() + "."
+	}
+	return "🗜 The earlier conversation was replaced by a summary. What matters is kept."
+}
+
+// welcomeText greets somebody who may talk to us.
+func welcomeText(p Person) string {
+	name := escapeMarkdown(p.Name)
+	if p.Role == Owner {
+		return "👋 Hello " + name + ". You own this bot now. Tell me what to do; what matters waits for your ✅.\n\n/help lists what else there is."
+	}
+	return "👋 Hello " + name + ". You may chat with me. The owner decides on what needs a nod.\n\n/help lists what else there is."
+}
+
+// helpText lists the commands that a person may use.
+func helpText(role Role) string {
+	var b strings.Builder
+	b.WriteString("Write to me, or send a file or a voice note. I ask before anything that matters: look at the card, then tap ✅ or ❌. " +
+		"Reply to a card to reject it with a reason. Write while I work to steer me.\n\n")
+	for _, c := range commands {
+		if c.hidden || role != Owner && !c.guests {
+			continue
+		}
+		fmt.Fprintf(&b, "/%s — %s  \n", c.name, c.help)
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,459 @@
+package bot
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+
+	"nod/agent"
+	"nod/bot/outbox"
+	"nod/bot/render"
+	"nod/store"
+	"nod/tools"
+)
+
+// View shows people what happens: at most one progress message and one answer a turn, and cards. It folds the events of
+// package agent and the requests of package approvals into items of the outbox, within the commits that make them true.
+// What passes (previews, typing, reactions) it keeps in memory only.
+type View struct {
+	db     *store.DB
+	out    *outbox.Outbox
+	access Access
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	turns map[store.TurnID]*turnView
+}
+
+// turnView is what is shown of one turn under way.
+type turnView struct {
+	turn   agent.Turn
+	lines  []progressLine
+	notice string
+	typing func() // ends "typing…"; nil while it is not shown
+	// preview is when the growing answer may be shown next; zero before its first words. shown says that it was.
+	preview time.Time
+	shown   bool
+}
+
+const (
+	// firstPreview keeps an answer that is there in a moment from being shown in two steps.
+	firstPreview = 700 * time.Millisecond
+	// nextPreview bounds how often a growing answer is rendered; the outbox sends still less often.
+	nextPreview = 400 * time.Millisecond
+)
+
+// progressLine is one line of a progress message: a call, or what the model said between calls.
+type progressLine struct {
+	call store.CallID
+	html string
+	text string
+}
+
+// NewView wires a view.
+func NewView(db *store.DB, out *outbox.Outbox, log *slog.Logger) *View {
+	return &View{db: db, out: out, log: log, turns: map[store.TurnID]*turnView{}}
+}
+
+func answerSlot(id store.TurnID) outbox.Slot { return outbox.Slot("turn/" + string(id) + "/answer") }
+func progressSlot(id store.TurnID) outbox.Slot {
+	return outbox.Slot("turn/" + string(id) + "/progress")
+}
+
+// Emit shows what stays. It implements agent.View.
+func (v *View) Emit(tx *store.Tx, e agent.Event) error {
+	switch e := e.(type) {
+	case agent.TurnBegan:
+		tx.OnCommit(func() { v.began(e) })
+	case agent.Steered:
+	case agent.Commented:
+		return v.commented(tx, e)
+	case agent.CallChanged:
+		tx.OnCommit(func() { v.callChanged(e) })
+	case agent.TurnAnswered:
+		return v.answered(tx, e)
+	case agent.TurnFailed:
+		return v.failed(tx, e)
+	case agent.TurnStopped:
+		return v.ended(tx, e.Turn, stoppedText(e))
+	case agent.Compacted:
+		return v.say(tx, e.Session.Address, compactedText(e), !e.ByHand)
+	case agent.JobReported:
+		return v.say(tx, e.Address, jobHead(e.Title)+"\n"+e.Text, false)
+	}
+	return nil
+}
+
+// say puts a plain sentence in the outbox.
+func (v *View) say(tx *store.Tx, to store.Address, text string, silent bool) error {
+	return v.out.Put(tx, outbox.Item{To: to, HTML: render.Escape(text), Plain: text, Silent: silent})
+}
+
+// Show shows what passes. It implements agent.View.
+func (v *View) Show(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Streaming:
+		v.streaming(e)
+	case agent.Delayed:
+		v.delayed(e)
+	case agent.Ending:
+		v.ending(e)
+	}
+}
+
+// ending takes "typing…" away before the answer is committed, so that none follows it.
+func (v *View) ending(e agent.Ending) {
+	v.mu.Lock()
+	t := v.turnOf(e.Turn)
+	stop := t.typing
+	t.typing = nil
+	v.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+func (v *View) began(e agent.TurnBegan) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t := v.turnOf(e.Turn)
+	for _, call := range e.Calls {
+		t.note(call)
+	}
+	v.type_(t)
+	if len(e.Calls) > 0 {
+		v.progress(t)
+	}
+}
+
+// turnOf is the state of a turn, made when it is first heard of.
+func (v *View) turnOf(turn agent.Turn) *turnView {
+	t := v.turns[turn.ID]
+	if t == nil {
+		t = &turnView{turn: turn}
+		v.turns[turn.ID] = t
+	}
+	return t
+}
+
+// type_ shows "typing…" until quiet.
+func (v *View) type_(t *turnView) {
+	if t.typing == nil && t.turn.Job == "" {
+		t.typing = v.out.Typing(t.turn.Address)
+	}
+}
+
+// quiet ends "typing…" without waiting for a call that may be on its way.
+func (t *turnView) quiet() {
+	if t.typing != nil {
+		go t.typing()
+		t.typing = nil
+	}
+}
+
+// streaming shows an answer as it grows, in the message that will hold it.
+func (v *View) streaming(e agent.Streaming) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t, now := v.turnOf(e.Turn), time.Now()
+	if t.preview.IsZero() {
+		t.preview = now.Add(firstPreview)
+	}
+	if now.Before(t.preview) {
+		return
+	}
+	part := render.Preview(e.Text)
+	if part.Plain == "" {
+		return
+	}
+	t.preview, t.shown = now.Add(nextPreview), true
+	v.out.Preview(answerSlot(e.Turn.ID), e.Turn.Address, outbox.Content{HTML: part.HTML, Plain: part.Plain, ReplyTo: replyTo(e.Turn)})
+}
+
+// delayed tells in the progress message why nothing happens.
+func (v *View) delayed(e agent.Delayed) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t := v.turnOf(e.Turn)
+	t.notice = e.Notice.String()
+	v.progress(t)
+}
+
+// commented moves what was said before calls into the progress message. A preview that showed it as an answer is taken back.
+func (v *View) commented(tx *store.Tx, e agent.Commented) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t := v.turnOf(e.Turn)
+	if t.shown {
+		if err := v.out.Put(tx, outbox.Item{To: e.Turn.Address, Slot: answerSlot(e.Turn.ID), Kind: outbox.Delete}); err != nil {
+			return err
+		}
+	}
+	tx.OnCommit(func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		t.preview, t.shown, t.notice = time.Time{}, false, ""
+		if said := firstLine(render.Preview(e.Text).Plain); said != "" {
+			t.lines = append(t.lines, progressLine{html: "<i>" + render.Escape(said) + "</i>", text: said})
+		}
+		v.progress(t)
+	})
+	return nil
+}
+
+// maxCommentary bounds what is shown of commentary, in characters.
+const maxCommentary = 200
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > maxCommentary {
+		return string(r[:maxCommentary-1]) + "…"
+	}
+	return s
+}
+
+func (v *View) callChanged(e agent.CallChanged) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t := v.turnOf(e.Turn)
+	t.notice = ""
+	t.note(e.Call)
+	if e.Call.State == tools.AwaitingApproval {
+		t.quiet()
+	} else {
+		v.type_(t)
+	}
+	v.progress(t)
+}
+
+// quietTools are the ones whose calls people see in another way, or need not see.
+var quietTools = []string{tools.AskUserClarification}
+
+// note adds a call's line, or changes the one it has.
+func (t *turnView) note(call tools.Execution) {
+	if slices.Contains(quietTools, call.Tool) {
+		return
+	}
+	id := call.Call
+	if call.Repeats != "" {
+		id = call.Repeats
+	}
+	line := progressLine{
+		call: id,
+		html: stateIcon(call.State) + " " + labelHTML(call.Short),
+		text: stateIcon(call.State) + " " + call.Short,
+	}
+	for i := range t.lines {
+		if t.lines[i].call == id {
+			t.lines[i] = line
+			return
+		}
+	}
+	t.lines = append(t.lines, line)
+}
+
+// labelHTML shows what stands between backticks as code.
+func labelHTML(label string) string {
+	head, rest, ok := strings.Cut(label, "`")
+	if !ok || !strings.HasSuffix(rest, "`") {
+		return render.Escape(label)
+	}
+	return render.Escape(head) + render.Code(strings.TrimSuffix(rest, "`"))
+}
+
+// maxLines is how many lines a progress message has: what is older is counted.
+const maxLines = 12
+
+// content is the progress message as it should look now.
+func (t *turnView) content() outbox.Content {
+	lines := t.lines
+	var html, plain []string
+	if more := len(lines) - maxLines; more > 0 {
+		earlier := fmt.Sprintf("… %d earlier", more)
+		html, plain = append(html, earlier), append(plain, earlier)
+		lines = lines[more:]
+	}
+	if t.turn.JobTitle != "" {
+		head := jobHead(t.turn.JobTitle)
+		html, plain = append(html, render.Escape(head)), append(plain, head)
+	}
+	for _, l := range lines {
+		html, plain = append(html, l.html), append(plain, l.text)
+	}
+	if t.notice != "" {
+		html, plain = append(html, "⏳ "+render.Escape(t.notice)), append(plain, "⏳ "+t.notice)
+	}
+	return outbox.Content{HTML: strings.Join(html, "\n"), Plain: strings.Join(plain, "\n"), Silent: true}
+}
+
+// progress shows the progress message, at the pace that the outbox allows. Jobs show none until they ask for something.
+func (v *View) progress(t *turnView) {
+	if t.turn.Job != "" || len(t.lines) == 0 && t.notice == "" {
+		return
+	}
+	v.out.Preview(progressSlot(t.turn.ID), t.turn.Address, t.content())
+}
+
+// replyTo is the message that answers reply to: in groups the one that asked, in private chats none.
+func replyTo(turn agent.Turn) store.MessageID {
+	if turn.Address.Chat > 0 {
+		return 0
+	}
+	return turn.ReplyTo
+}
+
+// answered puts the answer and the last state of the progress message in the outbox.
+func (v *View) answered(tx *store.Tx, e agent.TurnAnswered) error {
+	if e.Text == "" {
+		tx.OnCommit(func() { v.forget(e.Turn) })
+		return nil
+	}
+	items, err := v.answerItems(e.Turn, e.Text)
+	if err != nil {
+		return err
+	}
+	if err := v.out.Put(tx, items...); err != nil {
+		return err
+	}
+	return v.closeProgress(tx, e.Turn)
+}
+
+// answerItems renders an answer: in the message that previewed it, in more where it is long, as a file where it is very long.
+func (v *View) answerItems(turn agent.Turn, text string) ([]outbox.Item, error) {
+	if turn.JobTitle != "" {
+		text = "**" + jobHead(turn.JobTitle) + "**\n\n" + text
+	}
+	parts, asFile := render.Answer(text)
+	if len(parts) == 0 {
+		parts = []render.Part{{HTML: render.Escape(emptyAnswer), Plain: emptyAnswer}}
+	}
+	var items []outbox.Item
+	for i, p := range parts {
+		it := outbox.Item{To: turn.Address, HTML: p.HTML, Plain: p.Plain, Silent: i > 0}
+		if i == 0 {
+			it.Slot, it.ReplyTo = answerSlot(turn.ID), replyTo(turn)
+		}
+		items = append(items, it)
+	}
+	if !asFile {
+		return items, nil
+	}
+	handle, err := v.out.Keep("answer.md", strings.NewReader(text), int64(len(text)))
+	if err != nil {
+		return nil, fmt.Errorf("keeping a long answer: %w", err)
+	}
+	return append(items, outbox.Item{To: turn.Address, Kind: outbox.Upload, Silent: true, File: &outbox.File{Handle: handle, Name: "answer.md"}}), nil
+}
+
+// failed says what went wrong, below the beginning of the answer where there is one.
+func (v *View) failed(tx *store.Tx, e agent.TurnFailed) error {
+	if e.Partial == "" {
+		return v.ended(tx, e.Turn, failureText(e.Err))
+	}
+	items, err := v.answerItems(e.Turn, e.Partial+" …")
+	if err != nil {
+		return err
+	}
+	text := failureText(e.Err)
+	items = append(items, outbox.Item{To: e.Turn.Address, HTML: render.Escape(text), Plain: text})
+	if err := v.out.Put(tx, items...); err != nil {
+		return err
+	}
+	return v.closeProgress(tx, e.Turn)
+}
+
+// ended closes a turn that has no answer.
+func (v *View) ended(tx *store.Tx, turn agent.Turn, text string) error {
+	if turn.JobTitle != "" {
+		text = jobHead(turn.JobTitle) + "\n" + text
+	}
+	err := v.out.Put(tx, outbox.Item{
+		To: turn.Address, Slot: answerSlot(turn.ID), HTML: render.Escape(text), Plain: text, ReplyTo: replyTo(turn),
+	})
+	if err != nil {
+		return err
+	}
+	return v.closeProgress(tx, turn)
+}
+
+// closeProgress leaves the progress message in its last state, if it was ever shown.
+func (v *View) closeProgress(tx *store.Tx, turn agent.Turn) error {
+	v.mu.Lock()
+	t := v.turns[turn.ID]
+	var c outbox.Content
+	if t != nil {
+		t.notice = ""
+		c = t.content()
+	}
+	v.mu.Unlock()
+	tx.OnCommit(func() { v.forget(turn) })
+	if c.Plain == "" || turn.Job != "" {
+		return nil
+	}
+	return v.out.Put(tx, outbox.Item{To: turn.Address, Slot: progressSlot(turn.ID), Kind: outbox.Edit, HTML: c.HTML, Plain: c.Plain})
+}
+
+func (v *View) forget(turn agent.Turn) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if t := v.turns[turn.ID]; t != nil {
+		t.quiet()
+		delete(v.turns, turn.ID)
+	}
+}
+
+// Greet tells the owner something at the start.
+func (v *View) Greet(markdown string) error {
+	return v.db.Update(func(tx *store.Tx) error {
+		at, _, err := v.access.Home(tx)
+		if err != nil {
+			return err
+		}
+		return v.reply(tx, at, 0, markdown, nil)
+	})
+}
+
+// Trouble tells the owner that Telegram has been out of reach, or is there again; it arrives when it can.
+func (v *View) Trouble(text string, over bool) {
+	sign := "⚠️ "
+	if over {
+		sign = "✓ "
+	}
+	err := v.db.Update(func(tx *store.Tx) error {
+		at, _, err := v.access.Home(tx)
+		if errors.Is(err, errNoOwner) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return v.say(tx, at, sign+text, over)
+	})
+	if err != nil {
+		v.log.Error("telling the owner of trouble", "err", err)
+	}
+}
+
+// UpdateLost tells a person whose message could not be handled, in the commit that gives it up.
+func (v *View) UpdateLost(tx *store.Tx, group []models.Update) {
+	m := group[0].Message
+	if m == nil || m.From == nil {
+		return
+	}
+	p, err := v.access.Person(tx, store.UserID(m.From.ID))
+	if err == nil && (p.Role == Owner || p.Role == Guest) {
+		err = v.say(tx, addressOf(m), lostText, false)
+	}
+	if err != nil {
+		v.log.Error("telling of a message that could not be handled", "update", group[0].ID, "err", err)
+	}
+}
+
+// clock is a time of day as cards show it.
+func clock(t time.Time) string { return t.Local().Format("15:04") }

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nod/agent/llm"
+	"nod/bot"
+	"nod/bot/outbox"
+	"nod/store"
+	"nod/tools/shell"
+)
+
+// finding is one line of the doctor.
+type finding struct {
+	what  string
+	grade string // ok, warning or problem
+	text  string // what was found, and for others than ok what to do
+}
+
+const (
+	ok      = "ok"
+	warning = "warning"
+	problem = "problem"
+)
+
+// checkTime bounds each look at something outside.
+const checkTime = 30 * time.Second
+
+// checkCommand looks at everything that nod needs. It exits with 1 when there is a problem.
+func checkCommand(ctx context.Context, _ []string, out stdio) error {
+	cfg, err := loadConfig(out.env, true)
+	if err != nil {
+		if _, err := fmt.Fprintf(out.out, "problem  configuration: %v\n", err); err != nil {
+			return err
+		}
+		return errReported
+	}
+	findings := []finding{{"configuration", ok, "every setting can be used"}}
+	findings = append(findings, checkToken(ctx, cfg))
+	findings = append(findings, checkModels(ctx, cfg)...)
+	findings = append(findings, checkDatabase(ctx, cfg), checkFolder("home", cfg.Home), checkFolder("workspace", cfg.Workspace), checkProcesses(), checkUser())
+	return printFindings(out.out, findings)
+}
+
+func printFindings(w io.Writer, findings []finding) error {
+	bad := false
+	for _, f := range findings {
+		bad = bad || f.grade == problem
+		if _, err := fmt.Fprintf(w, "%-8s %s: %s\n", f.grade, f.what, f.text); err != nil {
+			return err
+		}
+	}
+	if bad {
+		return errReported
+	}
+	return nil
+}
+
+func checkToken(ctx context.Context, cfg Config) finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	client, err := bot.NewClient(string(cfg.Token), cfg.API, outbox.NewWire(string(cfg.Token), nil))
+	if err != nil {
+		return finding{"telegram", problem, err.Error()}
+	}
+	me, err := client.GetMe(ctx)
+	if err != nil {
+		return finding{"telegram", problem, err.Error() + "; check TELEGRAM_BOT_TOKEN, NOD_TELEGRAM_API and the network"}
+	}
+	return finding{"telegram", ok, "the token is that of @" + me.Username}
+}
+
+// checkModels asks each configured model to call a tool.
+func checkModels(ctx context.Context, cfg Config) (findings []finding) {
+	service, err := llm.New(llm.Options{Models: cfg.Models})
+	if err != nil {
+		return []finding{{"model", problem, err.Error()}}
+	}
+	for _, m := range service.Models() {
+		findings = append(findings, checkModel(ctx, service, m))
+	}
+	return findings
+}
+
+func checkModel(ctx context.Context, service *llm.Client, m llm.Model) finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	what := "model " + m.Name
+	p, err := service.Probe(ctx, m.Name)
+	switch {
+	case err != nil:
+		return finding{what, problem, err.Error() + "; check OPENAI_API_KEY, OPENAI_BASE_URL and NOD_MODEL"}
+	case !p.Tool:
+		return finding{what, warning, "it answers, but did not call the tool it was told to call: choose a model that can use tools"}
+	case m.ContextWindow == 0:
+		return finding{what, warning, fmt.Sprintf("it works (%s, %s); set context_window in nod.yaml, 128,000 tokens are assumed", p.Wire, p.Finished.Round(time.Millisecond))}
+	case !p.Usage:
+		return finding{what, warning, "it works, but reports no usage: /cost and /context will be guesses"}
+	}
+	return finding{what, ok, fmt.Sprintf("it streams and calls tools (%s, %s)", p.Wire, p.Finished.Round(time.Millisecond))}
+}
+
+// checkDatabase opens the database, or asks the bot that has it open.
+func checkDatabase(ctx context.Context, cfg Config) finding {
+	path := filepath.Join(cfg.Home, databaseName)
+	if _, err := ask(ctx, cfg.Home, "/jobs"); err == nil {
+		return finding{"database", ok, path + " is in use by the nod that runs"}
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return finding{"database", ok, path + " will be made at the first start"}
+	}
+	db, err := store.Open(path)
+	if err != nil {
+		return finding{"database", problem, err.Error()}
+	}
+	size := db.Size()
+	if err := db.Close(); err != nil {
+		return finding{"database", problem, err.Error()}
+	}
+	return finding{"database", ok, fmt.Sprintf("%s opens, %.1f MB", path, float64(size)/(1<<20))}
+}
+
+// checkFolder tries to write a file.
+func checkFolder(what, dir string) finding {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return finding{what, problem, fmt.Sprintf("%s can't be made: %v", dir, err)}
+	}
+	f, err := os.CreateTemp(dir, ".nod-check-*")
+	if err != nil {
+		return finding{what, problem, fmt.Sprintf("%s can't be written to: %v; change its owner or choose another", dir, err)}
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return finding{what, problem, fmt.Sprintf("%s can't be written to: %v", dir, err)}
+	}
+	return finding{what, ok, dir + " can be written to"}
+}
+
+// checkProcesses says how surely a command's processes end with it.
+func checkProcesses() finding {
+	level, err := (&shell.Runner{}).Level()
+	switch {
+	case err != nil:
+		return finding{"commands", problem, err.Error()}
+	case level == shell.LevelGroup:
+		return finding{"commands", warning, level.String() + ": a command can leave processes behind on this system"}
+	}
+	return finding{"commands", ok, level.String() + ": no process outlives its command"}
+}
+
+func checkUser() finding {
+	if os.Geteuid() == 0 {
+		return finding{"user", warning, "nod runs as root; give it a user of its own"}
+	}
+	return finding{"user", ok, fmt.Sprintf("uid %d", os.Geteuid())}
+}

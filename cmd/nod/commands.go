@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"nod/bot"
+	"nod/scheduler"
+	"nod/store"
+)
+
+// stdio is what a command reads and writes beside its files.
+type stdio struct {
+	env func(string) string
+	out io.Writer
+	err io.Writer
+}
+
+func systemIO() stdio { return stdio{env: os.Getenv, out: os.Stdout, err: os.Stderr} }
+
+// usageError is a call of the program that makes no sense.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text + "\n\n" + usage }
+
+// errReported is a failure that has been told already.
+var errReported = errors.New("reported")
+
+const usage = `usage: nod [command]
+
+  run            run the bot (the default)
+  demo           the same bot in your browser, with nothing to configure
+  check          look at the configuration and at everything that nod needs
+  invite         print a pairing link for another owner (--guest: for a guest)
+  jobs           list the scheduled jobs
+  backup FILE    copy the database to FILE while the bot runs
+  restore FILE   put a backup in place of the database, which is kept beside it
+  version        print the version
+
+Set TELEGRAM_BOT_TOKEN and OPENAI_API_KEY, or write $NOD_HOME/nod.yaml; README.md lists every setting.`
+
+// dispatch runs the command that args name.
+func dispatch(ctx context.Context, args []string, io stdio) error {
+	name := "run"
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	commands := map[string]struct {
+		args int
+		run  func(context.Context, []string, stdio) error
+	}{
+		"run":     {0, runCommand},
+		"demo":    {0, demoCommand},
+		"check":   {0, checkCommand},
+		"jobs":    {0, jobsCommand},
+		"backup":  {1, backupCommand},
+		"restore": {1, restoreCommand},
+		"version": {0, versionCommand},
+		"help":    {0, helpCommand},
+	}
+	switch name {
+	case "-h", "-help", "--help":
+		name = "help"
+	case "invite":
+		return inviteCommand(ctx, args, io)
+	}
+	command, ok := commands[name]
+	switch {
+	case !ok:
+		return &usageError{fmt.Sprintf("there is no command %q", name)}
+	case len(args) != command.args:
+		return &usageError{fmt.Sprintf("nod %s takes %d arguments, not %d", name, command.args, len(args))}
+	}
+	return command.run(ctx, args, io)
+}
+
+func helpCommand(_ context.Context, _ []string, io stdio) error {
+	_, err := fmt.Fprintln(io.out, usage)
+	return err
+}
+
+func versionCommand(_ context.Context, _ []string, io stdio) error {
+	version, commit := "devel", "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" {
+			version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				commit = s.Value
+			}
+		}
+	}
+	_, err := fmt.Fprintf(io.out, "nod %s, %s, commit %s\n", version, runtime.Version(), commit)
+	return err
+}
+
+func inviteCommand(ctx context.Context, args []string, io stdio) error {
+	role := bot.Owner
+	switch {
+	case len(args) == 1 && args[0] == "--guest":
+		role = bot.Guest
+	case len(args) > 0:
+		return &usageError{"nod invite takes only --guest"}
+	}
+	cfg, err := loadConfig(io.env, true)
+	if err != nil {
+		return err
+	}
+	invite, err := askInvite(ctx, cfg, role)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(io.out, invite)
+	return err
+}
+
+// askInvite has the running bot make an invitation, or makes one itself when none runs.
+func askInvite(ctx context.Context, cfg Config, role bot.Role) (string, error) {
+	text, err := ask(ctx, cfg.Home, "/invite/"+string(role))
+	if !errors.Is(err, errNotRunning) {
+		return text, err
+	}
+	me, err := whoAmI(ctx, cfg, nil)
+	if err != nil {
+		return "", err
+	}
+	return withStore(cfg.Home, func(db *store.DB) (string, error) { return invite(db, me.Username, role) })
+}
+
+// invite opens a pairing code and writes its link.
+func invite(db *store.DB, username string, role bot.Role) (string, error) {
+	var code string
+	var expires time.Time
+	err := db.Update(func(tx *store.Tx) (err error) {
+		code, expires, err = bot.Access{}.Invite(tx, role)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("making an invitation: %w", err)
+	}
+	return fmt.Sprintf("https://t.me/%s?start=%s\nOpen it on the phone of the new %s. It works once, until %s.\n", username, code, role, expires.Format("15:04")), nil
+}
+
+// withStore opens the database of a home whose bot is not running.
+func withStore(home string, use func(*store.DB) (string, error)) (text string, err error) {
+	db, err := store.Open(filepath.Join(home, databaseName))
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return use(db)
+}
+
+func jobsCommand(ctx context.Context, _ []string, io stdio) error {
+	cfg, err := loadConfig(io.env, false)
+	if err != nil {
+		return err
+	}
+	text, err := ask(ctx, cfg.Home, "/jobs")
+	if errors.Is(err, errNotRunning) {
+		text, err = withStore(cfg.Home, listJobs)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(io.out, text)
+	return err
+}
+
+// listJobs is the table of jobs.
+func listJobs(db *store.DB) (string, error) {
+	var all []scheduler.Job
+	err := db.View(func(tx *store.Tx) (err error) {
+		all, err = scheduler.NewJobs(db).List(tx)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(all) == 0 {
+		return "There are no jobs. Ask for one in the chat.\n", nil
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tTITLE\tWHEN\tSTATE\tNEXT")
+	for _, j := range all {
+		next := "-"
+		if !j.NextAt.IsZero() {
+			next = j.NextAt.Local().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", j.ID, j.Title, j.When(), j.State, next)
+	}
+	return b.String(), w.Flush()
+}
+
+func backupCommand(ctx context.Context, args []string, io stdio) error {
+	cfg, err := loadConfig(io.env, false)
+	if err != nil {
+		return err
+	}
+	target, err := filepath.Abs(args[0])
+	if err != nil {
+		return fmt.Errorf("finding %s: %w", args[0], err)
+	}
+	err = fetchBackup(ctx, cfg.Home, target)
+	if errors.Is(err, errNotRunning) {
+		_, err = withStore(cfg.Home, func(db *store.DB) (string, error) { return "", db.Backup(target) })
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(io.out, "The database was copied to %s.\n", target)
+	return err
+}
+
+func restoreCommand(_ context.Context, args []string, io stdio) error {
+	cfg, err := loadConfig(io.env, false)
+	if err != nil {
+		return err
+	}
+	kept, err := store.Restore(filepath.Join(cfg.Home, databaseName), args[0])
+	if err != nil {
+		return err
+	}
+	if kept != "" {
+		kept = " What stood there before is now " + kept + "."
+	}
+	_, err = fmt.Fprintf(io.out, "The backup is in place.%s Start nod again.\n", kept)
+	return err
+}

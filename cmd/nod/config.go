@@ -1,0 +1,321 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"nod/agent/llm"
+	"nod/store"
+)
+
+// Config is everything that a person can set, from the environment and from $NOD_HOME/nod.yaml. Secrets are llm.Secret,
+// which prints as a placeholder wherever it ends up.
+type Config struct {
+	Token     llm.Secret
+	API       string // root of the Bot API, without a final slash
+	Models    []llm.Model
+	Home      string // absolute
+	Workspace string // absolute
+	Owners    []store.UserID
+	Zone      *time.Location
+	Log       slog.Level
+	// ModelGiven says that somebody named a model service; the demo uses its scripted one otherwise.
+	ModelGiven bool
+}
+
+// file is nod.yaml. Its keys mean what the variables of the same name mean.
+type file struct {
+	Token     string      `yaml:"telegram_bot_token"`
+	API       string      `yaml:"telegram_api"`
+	APIKey    string      `yaml:"openai_api_key"`
+	BaseURL   string      `yaml:"openai_base_url"`
+	Model     string      `yaml:"model"`
+	Models    []fileModel `yaml:"models"`
+	Workspace string      `yaml:"workspace"`
+	Owner     string      `yaml:"owner"`
+	Timezone  string      `yaml:"timezone"`
+	Log       string      `yaml:"log"`
+}
+
+type fileModel struct {
+	Name          string            `yaml:"name"`
+	ID            string            `yaml:"id"`
+	BaseURL       string            `yaml:"base_url"`
+	APIKey        string            `yaml:"api_key"`
+	ContextWindow int               `yaml:"context_window"`
+	PriceIn       float64           `yaml:"price_in"`
+	PriceOut      float64           `yaml:"price_out"`
+	Vision        bool              `yaml:"vision"`
+	Wire          string            `yaml:"wire"`
+	Headers       map[string]string `yaml:"headers"`
+	Body          map[string]any    `yaml:"body"`
+}
+
+// configError lists everything that is wrong, each line naming its key.
+type configError struct{ problems []string }
+
+func (e *configError) Error() string {
+	return "the configuration can't be used:\n  - " + strings.Join(e.problems, "\n  - ")
+}
+
+const (
+	defaultAPI   = "https://api.telegram.org"
+	defaultModel = "gpt-5-mini"
+)
+
+// defaultModelFacts are those of the default model, from OpenAI's price list.
+var defaultModelFacts = llm.Model{ContextWindow: 400_000, PriceIn: 0.25, PriceOut: 2, Vision: true}
+
+// loader gathers problems while it reads, so that all are told at once.
+type loader struct {
+	env      func(string) string
+	problems []string
+}
+
+func (l *loader) problem(key, format string, args ...any) {
+	l.problems = append(l.problems, key+": "+fmt.Sprintf(format, args...))
+}
+
+// loadConfig reads the configuration. needToken asks for what only `nod run` needs. Its error is a *configError.
+func loadConfig(env func(string) string, needToken bool) (Config, error) {
+	l := &loader{env: env}
+	var c Config
+	c.Home = l.path("NOD_HOME", env("NOD_HOME"), "~/.nod")
+	f := l.readFile(filepath.Join(c.Home, "nod.yaml"))
+	c.Token = l.secret("TELEGRAM_BOT_TOKEN", first(env("TELEGRAM_BOT_TOKEN"), f.Token))
+	l.checkToken(c.Token, needToken)
+	c.API = strings.TrimRight(first(env("NOD_TELEGRAM_API"), f.API, defaultAPI), "/")
+	l.checkURL("NOD_TELEGRAM_API", c.API)
+	c.Workspace = l.path("NOD_WORKSPACE", first(env("NOD_WORKSPACE"), f.Workspace), "~/nod")
+	l.checkApart(c.Home, c.Workspace)
+	c.Models, c.ModelGiven = l.models(f)
+	c.Owners = l.owners(first(env("NOD_OWNER"), f.Owner))
+	c.Zone = l.zone(first(env("NOD_TIMEZONE"), f.Timezone))
+	c.Log = l.level(first(env("NOD_LOG"), f.Log, "info"))
+	if len(l.problems) > 0 {
+		return c, &configError{problems: l.problems}
+	}
+	return c, nil
+}
+
+// first is the first text that is not empty.
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func (l *loader) readFile(path string) (f file) {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f
+	}
+	if err != nil {
+		l.problem("nod.yaml", "%v", err)
+		return f
+	}
+	if err := yaml.UnmarshalWithOptions(raw, &f, yaml.Strict()); err != nil {
+		l.problem("nod.yaml", "%s", strings.TrimSpace(yaml.FormatError(err, false, false)))
+	}
+	return f
+}
+
+// path makes a path absolute; ~ is the home directory.
+func (l *loader) path(key, value, otherwise string) string {
+	p := first(value, otherwise)
+	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest == "" || rest[0] == '/') {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			l.problem(key, "%s can't be found: %v; give an absolute path", p, err)
+			return p
+		}
+		p = filepath.Join(home, rest)
+	}
+	abs, err := filepath.Abs(p)
+	if err != nil {
+		l.problem(key, "%v", err)
+		return p
+	}
+	return abs
+}
+
+// secret reads a value that may be given as ${NAME} or file:/path.
+func (l *loader) secret(key, value string) llm.Secret {
+	if name, ok := strings.CutPrefix(value, "${"); ok && strings.HasSuffix(name, "}") {
+		name = strings.TrimSuffix(name, "}")
+		value = l.env(name)
+		if value == "" {
+			l.problem(key, "it refers to ${%s}, which is not set", name)
+		}
+	} else if path, ok := strings.CutPrefix(value, "file:"); ok {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			l.problem(key, "reading the file it refers to: %v", err)
+		}
+		value = string(raw)
+	}
+	return llm.Secret(strings.TrimSpace(value))
+}
+
+var tokenForm = regexp.MustCompile(`^[1-9][0-9]{4,19}:[A-Za-z0-9_-]{20,60}$`)
+
+func (l *loader) checkToken(token llm.Secret, needed bool) {
+	switch {
+	case token == "" && needed:
+		l.problem("TELEGRAM_BOT_TOKEN", "it is missing; ask @BotFather for one, or try `nod demo` without")
+	case token != "" && !tokenForm.MatchString(string(token)):
+		l.problem("TELEGRAM_BOT_TOKEN", "it is not of the form 123456:ABC-DEF…, as @BotFather gives it")
+	}
+}
+
+func (l *loader) checkURL(key, value string) {
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		l.problem(key, "it must be an http or https address")
+	}
+}
+
+// checkApart refuses a workspace from which the agent could reach nod's own files.
+func (l *loader) checkApart(home, workspace string) {
+	h, w := canonical(home), canonical(workspace)
+	if within(h, w) || within(w, h) {
+		l.problem("NOD_WORKSPACE", "%s and NOD_HOME %s must not contain each other: the agent could reach its own keys and rules", workspace, home)
+	}
+}
+
+// canonical resolves the links of the longest existing part of a path.
+func canonical(path string) string {
+	rest := ""
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// models lists the configured models. One that NOD_MODEL names comes first; without a list there is just that one.
+func (l *loader) models(f file) (models []llm.Model, given bool) {
+	name := first(l.env("NOD_MODEL"), f.Model)
+	key := first(l.env("OPENAI_API_KEY"), f.APIKey)
+	base := first(l.env("OPENAI_BASE_URL"), f.BaseURL)
+	given = key != "" || base != "" || len(f.Models) > 0
+	for i, m := range f.Models {
+		models = append(models, l.model(i, m, key, base))
+	}
+	at := slices.IndexFunc(models, func(m llm.Model) bool { return strings.EqualFold(m.Name, name) })
+	switch {
+	case at > 0:
+		chosen := models[at]
+		models = slices.Insert(slices.Delete(models, at, at+1), 0, chosen)
+	case at < 0 && (name != "" || len(models) == 0):
+		one := llm.Model{Name: first(name, defaultModel), BaseURL: base, APIKey: l.secret("OPENAI_API_KEY", key)}
+		if one.Name == defaultModel && base == "" {
+			one.ContextWindow, one.PriceIn, one.PriceOut, one.Vision = defaultModelFacts.ContextWindow, defaultModelFacts.PriceIn, defaultModelFacts.PriceOut, defaultModelFacts.Vision
+		}
+		models = slices.Insert(models, 0, one)
+	}
+	if _, err := llm.New(llm.Options{Models: models}); err != nil {
+		l.problem("models", "%v", err)
+	}
+	return models, given
+}
+
+func (l *loader) model(i int, m fileModel, key, base string) llm.Model {
+	where := fmt.Sprintf("models[%d].", i)
+	headers := map[string]llm.Secret{}
+	for name, value := range m.Headers {
+		headers[name] = l.secret(where+"headers."+name, value)
+	}
+	return llm.Model{
+		Name: m.Name, ID: m.ID, BaseURL: first(m.BaseURL, base), APIKey: l.secret(where+"api_key", first(m.APIKey, key)),
+		ContextWindow: m.ContextWindow, PriceIn: m.PriceIn, PriceOut: m.PriceOut, Vision: m.Vision, Wire: m.Wire,
+		Headers: headers, Body: m.Body,
+	}
+}
+
+func (l *loader) owners(value string) (ids []store.UserID) {
+	for part := range strings.SplitSeq(value, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		id, err := strconv.ParseInt(part, 10, 64)
+		if err != nil || id <= 0 {
+			l.problem("NOD_OWNER", "%q is no Telegram user id; an id is a number, and /id in the chat tells it", part)
+			continue
+		}
+		ids = append(ids, store.UserID(id))
+	}
+	return ids
+}
+
+func (l *loader) zone(name string) *time.Location {
+	if name == "" {
+		return systemZone(l.env)
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		l.problem("NOD_TIMEZONE", "%q is no time zone; use a name such as Europe/Rome", name)
+		return time.UTC
+	}
+	return zone
+}
+
+// systemZone is the machine's zone under its IANA name, which jobs keep; Go only calls it "Local".
+func systemZone(env func(string) string) *time.Location {
+	names := []string{strings.TrimPrefix(env("TZ"), ":")}
+	if link, err := os.Readlink("/etc/localtime"); err == nil {
+		_, name, _ := strings.Cut(link, "zoneinfo/")
+		names = append(names, name)
+	}
+	if raw, err := os.ReadFile("/etc/timezone"); err == nil {
+		names = append(names, strings.TrimSpace(string(raw)))
+	}
+	for _, name := range names {
+		if name == "" || name == "Local" {
+			continue
+		}
+		if zone, err := time.LoadLocation(name); err == nil {
+			return zone
+		}
+	}
+	return time.UTC
+}
+
+func (l *loader) level(name string) (level slog.Level) {
+	switch strings.ToLower(name) {
+	case "debug":
+		return slog.LevelDebug
+	case "info":
+		return slog.LevelInfo
+	case "warn":
+		return slog.LevelWarn
+	case "error":
+		return slog.LevelError
+	}
+	l.problem("NOD_LOG", "%q is not one of debug, info, warn, error", name)
+	return slog.LevelInfo
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	tg "github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"nod/agent"
+	"nod/agent/llm"
+	"nod/agent/prompt"
+	"nod/approvals"
+	"nod/bot"
+	"nod/bot/inbox"
+	"nod/bot/outbox"
+	"nod/scheduler"
+	"nod/store"
+	"nod/tools"
+	"nod/tools/chat"
+	"nod/tools/fs"
+	"nod/tools/jobs"
+	"nod/tools/shell"
+)
+
+// errRestart ends the program so that it comes up anew.
+var errRestart = errors.New("restarting")
+
+// wiring is what differs between `nod run`, the demo and tests.
+type wiring struct {
+	config   Config
+	log      *slog.Logger
+	telegram http.RoundTripper // nil: the network
+	model    http.RoundTripper // nil: the network
+	restart  func()            // nil: the tool is not offered
+	unpaced  bool
+	notice   io.Writer // where a pairing link is printed
+	greeting string    // what the owner is told at the start, in Markdown; "" for nothing
+	ready    func()    // called once everything runs
+}
+
+// runCommand runs the bot until the process is told to end.
+func runCommand(ctx context.Context, _ []string, out stdio) error {
+	cfg, err := loadConfig(out.env, true)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(out.err, &slog.HandlerOptions{Level: cfg.Log}))
+	if os.Geteuid() == 0 {
+		log.Warn("nod runs as root; give it a user of its own")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	err = run(ctx, wiring{config: cfg, log: log, restart: func() { cancel(errRestart) }, notice: out.out})
+	if err == nil && errors.Is(context.Cause(ctx), errRestart) {
+		return reexec()
+	}
+	return err
+}
+
+// run wires the house from the ground up, runs it until ctx ends, and takes it down again in stages.
+func run(ctx context.Context, w wiring) (err error) {
+	cfg, log := w.config, w.log
+
+	// Floor 1: what is remembered.
+	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
+		return fmt.Errorf("making NOD_HOME: %w", err)
+	}
+	db, err := store.Open(filepath.Join(cfg.Home, databaseName))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	workspace, err := tools.OpenWorkspace(cfg.Workspace, cfg.Home, socketPath(cfg.Home))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, workspace.Close()) }()
+
+	// The way out: Telegram and the outbox.
+	access := bot.Access{}
+	wire := outbox.NewWire(string(cfg.Token), w.telegram)
+	client, err := bot.NewClient(string(cfg.Token), cfg.API, wire)
+	if err != nil {
+		return err
+	}
+	out, err := outbox.New(db, client, outbox.Options{
+		Dir: filepath.Join(cfg.Home, "outbox"), Log: log, Unpaced: w.unpaced, Migrated: access.Migrate,
+	})
+	if err != nil {
+		return err
+	}
+	view := bot.NewView(db, out, log)
+
+	// Floors 2 and 3: the rules, the clock's book, the hands.
+	rules := approvals.NewRules(tools.SeededRules(workspace), tools.ToolSets())
+	gate := approvals.NewGate(db, rules, view, approvals.Options{BuiltInDeny: workspace.BuiltInDeny, Log: log})
+	book := scheduler.NewJobs(db)
+	registry, err := tools.NewRegistry(builtIn(db, book, workspace, cfg)...)
+	if err != nil {
+		return err
+	}
+
+	// Floor 4: the model.
+	service, err := llm.New(llm.Options{Models: cfg.Models, Transport: w.model, Log: log})
+	if err != nil {
+		return err
+	}
+	driver := agent.NewDriver(agent.Config{
+		DB: db, Model: service, Registry: registry, Executor: tools.NewExecutor(db, gate, log), Gate: gate, Rules: rules,
+		Jobs: book, View: view, Workspace: workspace, Log: log,
+		Prompt: &prompt.Builder{DB: db, Home: cfg.Home, Workspace: workspace, Zone: cfg.Zone},
+		Ports:  tools.Ports{Files: bot.Files{Out: out}, Restart: w.restart},
+		Home: func(tx *store.Tx) (agent.Home, error) {
+			at, deciders, err := access.Home(tx)
+			return agent.Home{Address: at, Deciders: deciders}, err
+		},
+	})
+	clock := scheduler.New(book, driver, log)
+
+	// Floor 5: the way in.
+	me, err := whoAmI(ctx, cfg, client)
+	if err != nil {
+		return err
+	}
+	if err := settle(db, rules, access, cfg, me, w.notice); err != nil {
+		return err
+	}
+	router := &bot.Router{
+		DB: db, Out: out, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Models: service, Home: cfg.Home,
+		Log: log, Access: access, Me: me, Started: time.Now(),
+		Intake: &bot.Intake{Client: client, Wire: wire, API: cfg.API, Token: string(cfg.Token), Workspace: workspace, Log: log},
+	}
+	updates := inbox.New(db, inbox.Options{Bot: store.UserID(me.ID), Handle: router.Handle, Urgent: router.Urgent, OnDead: view.UpdateLost, Log: log})
+	poller := inbox.NewPoller(updates, inbox.PollerOptions{API: cfg.API, Token: string(cfg.Token), Wire: wire, Trouble: view.Trouble, Log: log})
+	router.Poller = poller
+	if w.greeting != "" {
+		if err := view.Greet(w.greeting); err != nil {
+			return err
+		}
+	}
+	if w.ready != nil {
+		w.ready()
+	}
+	// In this order they end: nothing new comes in, turns finish, and what they said is sent.
+	return runStaged(ctx, log, []loop{
+		{name: "polling", run: poller.Run, limit: time.Second},
+		{name: "the inbox", run: updates.Run, limit: time.Second},
+		{name: "the command menu", run: func(ctx context.Context) error {
+			if err := router.RegisterCommands(ctx, client); err != nil {
+				log.Warn("the chat has no command menu", "err", err)
+			}
+			return nil
+		}, limit: time.Second},
+		{name: "the control socket", run: (&control{db: db, username: me.Username, log: log, home: cfg.Home}).Run, limit: time.Second},
+		{name: "the clock", run: clock.Run, limit: time.Second},
+		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
+		{name: "the gate", run: gate.Run, limit: time.Second},
+		{name: "the outbox", run: out.Run, limit: 2 * time.Second, before: func(ctx context.Context) {
+			if err := out.Flush(ctx); err != nil {
+				log.Warn("some messages will be sent after the next start", "err", err)
+			}
+		}},
+	})
+}
+
+// builtIn are the tools of this program.
+func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, cfg Config) []tools.Tool {
+	var all []tools.Tool
+	all = append(all, fs.Tools(workspace)...)
+	all = append(all, shell.Tools()...)
+	all = append(all, chat.Tools()...)
+	all = append(all, jobs.Tools(db, book, cfg.Zone, agent.MainAgent)...)
+	return all
+}
+
+// settle puts down the rules and owners, and prints a pairing link where nobody owns the bot yet.
+func settle(db *store.DB, rules *approvals.Rules, access bot.Access, cfg Config, me models.User, notice io.Writer) error {
+	var owners []bot.Person
+	err := db.Update(func(tx *store.Tx) (err error) {
+		if err := rules.Seed(tx); err != nil {
+			return err
+		}
+		if err := access.Adopt(tx, cfg.Owners); err != nil {
+			return err
+		}
+		owners, err = access.Owners(tx)
+		return err
+	})
+	if err != nil || len(owners) > 0 {
+		return err
+	}
+	text, err := invite(db, me.Username, bot.Owner)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(notice, "Nobody owns this bot yet. Pair with it:\n%s", text)
+	return err
+}
+
+// whoAmI asks Telegram who the bot is, as long as it takes: a machine often starts before its network.
+func whoAmI(ctx context.Context, cfg Config, client *tg.Bot) (models.User, error) {
+	if client == nil {
+		var err error
+		if client, err = bot.NewClient(string(cfg.Token), cfg.API, outbox.NewWire(string(cfg.Token), nil)); err != nil {
+			return models.User{}, err
+		}
+	}
+	return bot.WhoAmI(ctx, client)
+}
