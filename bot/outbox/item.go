@@ -105,7 +105,9 @@ func (it *Item) check() error {
 }
 
 // edits says whether the item changes a message that is there, so that a later edit of the same slot makes it needless.
-func (it *Item) edits() bool { return it.Slot != "" && !it.Fresh && (it.Kind == Edit || it.Kind == Text) }
+func (it *Item) edits() bool {
+	return it.Slot != "" && !it.Fresh && (it.Kind == Edit || it.Kind == Text)
+}
 
 // keyboardOnly says whether the item leaves the text alone.
 func (it *Item) keyboardOnly() bool { return it.Kind == Edit && it.Plain == "" }

@@ -27,11 +27,11 @@ import (
 
 // Options of an Outbox.
 type Options struct {
-	Dir      string       // where files wait to be sent; made when missing
-	Log      *slog.Logger // nil: slog.Default
-	Unpaced  bool         // no limits of ours on the pace; for tests
-	OnDead   func(*store.Tx, Dead)
-	Migrated func(tx *store.Tx, from, to store.ChatID) error // rewrites the ids that others keep; may be nil
+	Dir        string       // where files wait to be sent; made when missing
+	Log        *slog.Logger // nil: slog.Default
+	Unpaced    bool         // no limits of ours on the pace; for tests
+	OnDead     func(*store.Tx, Dead)
+	OnMigrated func(tx *store.Tx, from, to store.ChatID) error // rewrites the ids that others keep; may be nil
 }
 
 // Outbox is the queue and its lanes. All methods may be called from any goroutine.
@@ -127,8 +127,8 @@ func (o *Outbox) DepthIn(tx *store.Tx) (n int, err error) {
 // ids of the old group mean nothing in the new one, so slots are emptied and replies dropped: what would have edited
 // an old message is sent anew.
 func (o *Outbox) Migrate(tx *store.Tx, from, to store.ChatID) error {
-	if o.opts.Migrated != nil {
-		if err := o.opts.Migrated(tx, from, to); err != nil {
+	if o.opts.OnMigrated != nil {
+		if err := o.opts.OnMigrated(tx, from, to); err != nil {
 			return fmt.Errorf("moving chat %d to %d: %w", from, to, err)
 		}
 	}

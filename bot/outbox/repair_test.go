@@ -121,7 +121,7 @@ func TestRECV11_MigrationRewritesTheQueueAndRepeatsTheSend(t *testing.T) {
 
 func TestRECV11_AFailedRewriteIsTriedAgain(t *testing.T) {
 	tries := 0
-	o := outbox.Options{Migrated: func(*store.Tx, store.ChatID, store.ChatID) error {
+	o := outbox.Options{OnMigrated: func(*store.Tx, store.ChatID, store.ChatID) error {
 		if tries++; tries == 1 {
 			return errors.New("not now")
 		}

@@ -68,8 +68,8 @@ func (r *rig) start(o outbox.Options) {
 			r.dead = append(r.dead, d)
 		}
 	}
-	if o.Migrated == nil {
-		o.Migrated = func(_ *store.Tx, from, to store.ChatID) error {
+	if o.OnMigrated == nil {
+		o.OnMigrated = func(_ *store.Tx, from, to store.ChatID) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.moved = append(r.moved, [2]store.ChatID{from, to})
