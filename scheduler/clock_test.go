@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,7 +64,7 @@ type world struct {
 	db   *store.DB
 	jobs *Jobs
 	desk *desk
-	skew time.Duration // how far the wall clock is from where the bubble's stands
+	skew atomic.Int64 // how far the wall clock is from the bubble's, in nanoseconds
 	log  strings.Builder
 }
 
@@ -72,7 +73,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, db: store.OpenTest(t), desk: &desk{}}
 		w.jobs = NewJobs(w.db)
-		w.jobs.now = func() time.Time { return time.Now().Add(w.skew).Round(0) }
+		w.jobs.now = func() time.Time { return time.Now().Add(time.Duration(w.skew.Load())).Round(0) }
 		test(w)
 	})
 }
@@ -93,7 +94,7 @@ func (w *world) up() (down func()) {
 }
 
 // jump sets the wall clock while no timer notices, as a suspend or a correction does.
-func (w *world) jump(d time.Duration) { w.skew += d }
+func (w *world) jump(d time.Duration) { w.skew.Add(int64(d)) }
 
 func (w *world) sleepTo(day, hour, minute int) {
 	to := time.Date(2000, 1, day, hour, minute, 0, 0, time.UTC).Add(time.Second)

@@ -52,7 +52,7 @@ type Task struct {
 type Draft struct {
 	Task
 	Schedule Schedule
-	Grace    time.Duration // 0 means DefaultGrace; at most 7 days
+	Grace    time.Duration // 0 means DefaultGrace; at most 7 days. Under a minute late is always on time
 	CatchUp  CatchUp       // "" means CatchUpOnce
 }
 
