@@ -224,7 +224,7 @@ func (s *Server) createChatInviteLink(q *request) (any, *apiError) {
 		Name: q.text("name"), Expires: q.number("expire_date", 0, 1<<40), Limit: limit, chat: c.ID,
 	}
 	s.world.links[link.Link] = link
-	return link, nil
+	return *link, nil
 }
 
 func (s *Server) revokeChatInviteLink(q *request) (any, *apiError) {
@@ -237,7 +237,7 @@ func (s *Server) revokeChatInviteLink(q *request) (any, *apiError) {
 		return nil, badRequest("INVITE_HASH_EXPIRED")
 	}
 	link.Revoked = true
-	return link, nil
+	return *link, nil
 }
 
 func (s *Server) approveChatJoinRequest(q *request) (any, *apiError) { return s.decideJoin(q, true) }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 )
 
 // Classes of entities: styles may overlap anything but code; code and links exclude each other; quotes do not nest.
@@ -38,7 +37,7 @@ func overlap(a, b Entity) bool { return a.Offset < b.end() && b.Offset < a.end()
 // normalise makes the list legal for a text of that many units: sorted, in range, nothing nested that must not be, equal
 // neighbouring styles merged.
 func normalise(entities []Entity, units int) []Entity {
-	var style, solid, quote []Entity
+	var style, apart, quote []Entity
 	sorted := slices.Clone(entities)
 	slices.SortStableFunc(sorted, byPlace)
 	for _, e := range sorted {
@@ -52,15 +51,15 @@ func normalise(entities []Entity, units int) []Entity {
 		case slices.Contains(quotes, e.Type):
 			quote = keepApart(quote, e)
 		case known(e.Type):
-			solid = keepApart(solid, e)
+			apart = keepApart(apart, e)
 		}
 	}
 	quote = slices.DeleteFunc(quote, func(q Entity) bool {
-		return slices.ContainsFunc(solid, func(e Entity) bool {
+		return slices.ContainsFunc(apart, func(e Entity) bool {
 			return overlap(q, e) && !(q.Offset <= e.Offset && e.end() <= q.end())
 		})
 	})
-	all := slices.Concat(quote, solid)
+	all := slices.Concat(quote, apart)
 	for _, kind := range styles {
 		all = append(all, spread(kind, style, all)...)
 	}
@@ -203,19 +202,20 @@ func detect(text string, entities []Entity) []Entity {
 	at := offsets(text)
 	for _, d := range detectors {
 		for _, m := range d.find.FindAllStringIndex(text, -1) {
-			if !standsAlone(text, m[0], m[1], d.kind) {
-				continue
-			}
 			e := Entity{Type: d.kind, Offset: at(m[0]), Length: at(m[1]) - at(m[0])}
-			if !slices.ContainsFunc(all, func(o Entity) bool {
-				return rank(o.Type) >= rank("pre") && !slices.Contains(styles, o.Type) && overlap(o, e)
-			}) {
+			taken := func(o Entity) bool { return solid(o) && overlap(o, e) }
+			if standsAlone(text, m[0], m[1], d.kind) && !slices.ContainsFunc(all, taken) {
 				all = append(all, e)
 			}
 		}
 	}
 	slices.SortStableFunc(all, byPlace)
 	return all
+}
+
+// solid tells that nothing is detected inside e: it is code, or a link of some kind.
+func solid(e Entity) bool {
+	return !slices.Contains(styles, e.Type) && !slices.Contains(quotes, e.Type)
 }
 
 // standsAlone tells that a match is not the middle of a longer word.
@@ -239,25 +239,17 @@ func standsAlone(text string, begin, end int, kind string) bool {
 	return true
 }
 
-// offsets returns a function from byte offsets of text, asked in any order, to UTF-16 offsets.
+// offsets returns a function from byte offsets of text to UTF-16 offsets.
 func offsets(text string) func(int) int {
-	ascii := true
-	for i := range len(text) {
-		if text[i] >= 0x80 {
-			ascii = false
-			break
-		}
+	if len(text) == unitsOf(text) {
+		return func(i int) int { return i } // all ASCII
 	}
-	if ascii {
-		return func(i int) int { return i }
+	at := make([]int, len(text)+1)
+	units := 0
+	for i, r := range text {
+		at[i] = units
+		units += utf16Len(r)
 	}
-	return func(i int) int { return unitsOf(text[:i]) }
-}
-
-// slice returns the part of text from the UTF-16 offset on; what is out of range is left out.
-func slice(text string, offset, length int) string {
-	units := utf16.Encode([]rune(text))
-	begin := max(0, min(offset, len(units)))
-	end := max(begin, min(offset+length, len(units)))
-	return string(utf16.Decode(units[begin:end]))
+	at[len(text)] = units
+	return func(i int) int { return at[i] }
 }

@@ -194,9 +194,15 @@ func (s *markdownV2) plain(c byte, top *openMark, inCode bool) *apiError {
 func (s *markdownV2) begin(c byte) *apiError {
 	m := openMark{pos: s.pos}
 	for _, k := range []struct{ start, end, kind, name string }{
-		{"```", "```", "pre", "Pre"}, {"`", "`", "code", "Code"}, {"*", "*", "bold", "Bold"}, {"__", "__", "underline", "Underline"},
-		{"_", "_", "italic", "Italic"}, {"~", "~", "strikethrough", "Strikethrough"}, {"||", "||", "spoiler", "Spoiler"},
-		{"![", "]", "custom_emoji", "CustomEmoji"}, {"[", "]", "text_link", "TextUrl"},
+		{"```", "```", "pre", "Pre"},
+		{"`", "`", "code", "Code"},
+		{"*", "*", "bold", "Bold"},
+		{"__", "__", "underline", "Underline"},
+		{"_", "_", "italic", "Italic"},
+		{"~", "~", "strikethrough", "Strikethrough"},
+		{"||", "||", "spoiler", "Spoiler"},
+		{"![", "]", "custom_emoji", "CustomEmoji"},
+		{"[", "]", "text_link", "TextUrl"},
 	} {
 		if s.has(k.start) {
 			m.token, m.Type, m.name = k.end, k.kind, k.name

@@ -16,8 +16,6 @@ type apiError struct {
 	migrateTo   int64 // the supergroup's chat id
 }
 
-func (e *apiError) Error() string { return fmt.Sprintf("%d %s", e.code, e.description) }
-
 // prefixed words an error as the server does: the code's prefix, then the message with its first letter in lower case
 // unless the second is '_' or a capital, as in the codes that Telegram passes through.
 func prefixed(code int, message string) *apiError {

@@ -3,7 +3,6 @@ package emulator
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -191,16 +190,6 @@ type method struct {
 	name  string
 	run   func(*Server, *request) (any, *apiError)
 	waits func(*Server, context.Context, *request) (any, *apiError)
-}
-
-// Methods lists the API methods that the server knows, sorted.
-func Methods() []string {
-	var names []string
-	for _, m := range methods {
-		names = append(names, m.name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func now() int64 { return time.Now().Unix() }

@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,8 +160,12 @@ func (s *Server) target(q *request) (*chat, int, *apiError) {
 	return c, thread, nil
 }
 
+func (c *chat) index(id int) (int, bool) {
+	return slices.BinarySearchFunc(c.messages, id, func(m *Message, id int) int { return cmp.Compare(m.ID, id) })
+}
+
 func (c *chat) find(id int) *Message {
-	i, ok := slices.BinarySearchFunc(c.messages, id, func(m *Message, id int) int { return cmp.Compare(m.ID, id) })
+	i, ok := c.index(id)
 	if !ok {
 		return nil
 	}
@@ -202,14 +205,18 @@ func (s *Server) touch(c *chat, id int) {
 
 // replace puts the changed copy of a message in its place; s.mu is held.
 func (s *Server) replace(c *chat, m *Message) {
-	i := slices.IndexFunc(c.messages, func(o *Message) bool { return o.ID == m.ID })
+	i, _ := c.index(m.ID) // it was found before
 	c.messages[i] = m
 	s.touch(c, m.ID)
 }
 
 // drop deletes a message; s.mu is held.
 func (s *Server) drop(c *chat, id int) {
-	c.messages = slices.DeleteFunc(c.messages, func(m *Message) bool { return m.ID == id })
+	i, ok := c.index(id)
+	if !ok {
+		return
+	}
+	c.messages = slices.Delete(c.messages, i, i+1)
 	delete(c.marks, id)
 	c.pinned = slices.DeleteFunc(c.pinned, func(p int) bool { return p == id })
 	s.note()
@@ -232,11 +239,4 @@ func (s *Server) userArg(q *request) (*User, *apiError) {
 		return u, nil
 	}
 	return nil, badRequest("user not found")
-}
-
-func (c *chat) topicName(thread int) string {
-	if thread == 0 {
-		return ""
-	}
-	return cmp.Or(c.topics[thread], fmt.Sprint("topic ", thread))
 }
