@@ -119,6 +119,15 @@ func (g *Gate) Withdraw(tx *store.Tx, turn store.TurnID, why string) ([]Pending,
 	return open, nil
 }
 
+// Drop takes back what is still alive of the call's newest request, because nothing can come of it any more.
+func (g *Gate) Drop(tx *store.Tx, call store.CallID, why string) error {
+	p, ok, err := g.Find(tx, call)
+	if err != nil || !ok || !p.State.alive() {
+		return err
+	}
+	return g.withdraw(tx, &p, why, wallNow())
+}
+
 // Wait blocks until the request no longer waits, or ctx ends. It may be called at any time, also after a restart and by
 // several at once.
 func (g *Gate) Wait(ctx context.Context, id store.ApprovalID) (Pending, error) {

@@ -17,5 +17,8 @@
 // begins. After a crash a call that reads is run again from its intent; one that may have changed something stays
 // running until a person decides: Skip makes it cancelled, Run again starts a new call that is linked to it.
 //
+// Not drawn: a question is completed by its answer without running, a stop makes whatever is not over cancelled, and a
+// subject that can't be shown any more makes an awaiting call failed. When the program ends, calls stay as they stand.
+//
 // An Executor may be used from many goroutines. Calls of one turn may run side by side when their effect is Read.
 package tools

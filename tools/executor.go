@@ -50,8 +50,10 @@ type run struct {
 	req     CallRequest
 	observe Observer
 	inv     Invocation
-	exec    Execution
-	call    Call
+	// question is set for a call that only asks a person.
+	question *approvals.Question
+	exec     Execution
+	call     Call
 }
 
 // Run takes a new call from the model's words to its outcome. It returns ErrLeft when ctx ended for another cause than
@@ -89,7 +91,7 @@ func (x *Executor) Resume(ctx context.Context, req CallRequest, observe Observer
 		r.exec.State = Pending
 		return r.admitAndRun(ctx)
 	}
-	return r.interrupted(ctx)
+	return r.interrupted(ctx, fault)
 }
 
 // latest is the record of a call, or of the last call that repeats it.
@@ -140,193 +142,36 @@ func (r *run) decode() *Outcome {
 	if r.req.Fault != "" {
 		return failed("The call was not run: " + r.req.Fault)
 	}
-	inv, err := tool.Decode(r.req.Args)
-	if err != nil {
+	if err := r.guarded(func() error { return r.read(tool) }); err != nil {
 		return failed("The call was not run: " + err.Error())
 	}
-	r.inv = inv
-	r.exec.Args = inv.Args()
-	r.exec.Short, r.exec.Full, r.exec.Target = inv.Label(LabelShort), inv.Label(LabelFull), inv.TargetPath()
 	return nil
 }
 
-func failed(text string) *Outcome { return &Outcome{State: Failed, Text: text} }
-
-// request is the call as the gate sees it now; files may have changed since it was last made.
-func (r *run) request(ctx context.Context, id store.CallID) (approvals.Request, error) {
-	judged, err := r.inv.Subject(ctx, r.req.Scope)
+func (r *run) read(tool Tool) error {
+	inv, err := tool.Decode(r.req.Args)
 	if err != nil {
-		return approvals.Request{}, err
-	}
-	s := r.req.Scope
-	return approvals.Request{
-		Call: id, Session: s.Session, Turn: s.Turn, Agent: s.Agent, Source: s.Source, Job: s.Job, Cards: s.Cards, By: s.By,
-		Deciders: s.Deciders, Tool: r.req.Name, Category: judged.Category, Args: r.inv.Args(), Paths: judged.Paths,
-		Subject: judged.Subject, NoBypass: judged.NoBypass, Context: s.Context,
-	}, nil
-}
-
-// admitAndRun asks the gate, and a person where it says so, until the call may run or may not.
-func (r *run) admitAndRun(ctx context.Context) (Outcome, error) {
-	for {
-		req, err := r.request(ctx, r.req.ID)
-		if ctx.Err() != nil {
-			return r.cut(ctx)
-		}
-		if err != nil {
-			return r.finish(*failed(err.Error()), nil)
-		}
-		if q := r.inv.Question(); q != nil {
-			return r.ask(ctx, req, q)
-		}
-		verdict, waiting, err := r.judge(req)
-		switch {
-		case err != nil:
-			return Outcome{}, err
-		case verdict.Verdict == approvals.Deny:
-			return r.exec.Outcome, nil
-		case verdict.Verdict == approvals.Allow:
-			return r.work(ctx)
-		}
-		outcome, again, err := r.await(ctx, waiting)
-		if err != nil || !again {
-			return outcome, err
-		}
-	}
-}
-
-// judge applies the rules and records what follows from them, in one commit: the intent, the refusal or the question.
-func (r *run) judge(req approvals.Request) (ruling approvals.Ruling, waiting approvals.Pending, err error) {
-	err = r.db.Update(func(tx *store.Tx) error {
-		if found, ok, err := r.gate.Find(tx, r.req.ID); err != nil {
-			return err
-		} else if ok && found.Open() {
-			waiting = found
-			ruling = approvals.Ruling{Verdict: approvals.Ask}
-			return nil
-		}
-		var err error
-		if ruling, err = r.gate.Judge(tx, req); err != nil {
-			return err
-		}
-		switch ruling.Verdict {
-		case approvals.Allow:
-			approved, ok := ruling.Approved()
-			if !ok {
-				return errors.New("the gate allowed a call without its approval")
-			}
-			return r.begin(tx, approved)
-		case approvals.Deny:
-			return r.end(tx, Outcome{State: Rejected, Text: "Not allowed: " + ruling.Reason})
-		}
-		if r.exec.State == Pending {
-			if err := r.exec.move(AwaitingApproval, time.Now()); err != nil {
-				return err
-			}
-		}
-		if waiting, err = r.gate.Ask(tx, approvals.Approval, req, nil, ""); err != nil {
-			return err
-		}
-		return r.save(tx)
-	})
-	if err != nil {
-		return ruling, waiting, fmt.Errorf("judging call %s: %w", r.req.ID, err)
-	}
-	return ruling, waiting, nil
-}
-
-// await waits for the person's decision. again asks for another round, because what was shown is no longer so.
-func (r *run) await(ctx context.Context, p approvals.Pending) (outcome Outcome, again bool, err error) {
-	p, err = r.gate.Wait(ctx, p.ID)
-	if err != nil || ctx.Err() != nil {
-		outcome, err = r.cut(ctx)
-		return outcome, false, err
-	}
-	if !p.Approved() {
-		outcome, err = r.finish(refusal(p), nil)
-		return outcome, false, err
-	}
-	fresh, err := r.request(ctx, p.Request.Call)
-	if err != nil {
-		outcome, err = r.finish(*failed("Not run, though approved: " + err.Error()), nil)
-		return outcome, false, err
-	}
-	err = r.db.Update(func(tx *store.Tx) error {
-		approved, err := r.gate.Redeem(tx, p.ID, fresh)
-		if err != nil {
-			return err
-		}
-		return r.begin(tx, approved)
-	})
-	switch {
-	case errors.Is(err, approvals.ErrChanged):
-		return Outcome{}, true, nil
-	case err != nil:
-		return Outcome{}, false, fmt.Errorf("beginning approved call %s: %w", r.req.ID, err)
-	}
-	outcome, err = r.work(ctx)
-	return outcome, false, err
-}
-
-// refusal is what the model is told of a request that was not approved.
-func refusal(p approvals.Pending) Outcome {
-	switch p.State {
-	case approvals.Expired:
-		return Outcome{State: Rejected, Text: "Nobody decided in time, so this call was rejected."}
-	case approvals.Withdrawn:
-		return Outcome{State: Cancelled, Text: "Cancelled: stopped by the user."}
-	}
-	text := "User rejected this tool call."
-	if p.Reason != "" {
-		text += " Reason: " + p.Reason
-	}
-	return Outcome{State: Rejected, Text: text}
-}
-
-// ask is the whole work of a tool that only asks: the answer is its outcome.
-func (r *run) ask(ctx context.Context, req approvals.Request, q *approvals.Question) (Outcome, error) {
-	var p approvals.Pending
-	err := r.db.Update(func(tx *store.Tx) error {
-		found, ok, err := r.gate.Find(tx, r.req.ID)
-		if err != nil {
-			return err
-		}
-		if ok {
-			p = found
-			return nil
-		}
-		if err := r.exec.move(AwaitingApproval, time.Now()); err != nil {
-			return err
-		}
-		if p, err = r.gate.Ask(tx, approvals.Asked, req, q, ""); err != nil {
-			return err
-		}
-		return r.save(tx)
-	})
-	if err != nil {
-		return Outcome{}, fmt.Errorf("asking for call %s: %w", r.req.ID, err)
-	}
-	p, err = r.gate.Wait(ctx, p.ID)
-	if err != nil || ctx.Err() != nil {
-		return r.cut(ctx)
-	}
-	switch p.State {
-	case approvals.Answered:
-		return r.finish(Outcome{State: Completed, Text: "The user answered: " + p.Answer}, nil)
-	case approvals.Expired:
-		return r.finish(Outcome{State: Rejected, Text: "Nobody answered in time. Go on with your best judgement, or say what is missing."}, nil)
-	}
-	return r.finish(refusal(p), nil)
-}
-
-// begin writes the intent: from here on the call counts as run.
-func (r *run) begin(tx *store.Tx, approved approvals.Approved) error {
-	if err := r.exec.move(Running, time.Now()); err != nil {
 		return err
 	}
-	r.exec.How = approved.How()
-	r.call.Approved = approved
-	return r.save(tx)
+	r.exec.Args = inv.Args()
+	r.exec.Short, r.exec.Full, r.exec.Target = inv.Label(LabelShort), inv.Label(LabelFull), inv.TargetPath()
+	r.question = inv.Question()
+	r.inv = inv
+	return nil
+}
+
+// failed is an outcome whose text may hold what a model wrote, of any length.
+func failed(text string) *Outcome {
+	return &Outcome{State: Failed, Text: Clip(Sanitise(text), OutcomeLimit, "")}
+}
+
+// guarded calls into a tool; its panic, which is logged, becomes an error.
+func (r *run) guarded(fn func() error) error {
+	err := guarded(fn)
+	if p, ok := errors.AsType[*panicError](err); ok {
+		r.call.Log.Error("a tool panicked", "err", p.logged())
+	}
+	return err
 }
 
 // work runs the call that was let through.
@@ -335,18 +180,12 @@ func (r *run) work(ctx context.Context) (Outcome, error) {
 	if ctx.Err() != nil {
 		return r.cut(ctx)
 	}
-	req := r.call.Approved.Request()
-	digest, err := req.Digest()
-	if err != nil {
-		return r.finish(*failed("Not run: " + err.Error()), nil)
-	}
-	if err := r.call.Approved.Covers(r.exec.Call, digest); err != nil {
+	if err := r.covered(); err != nil {
 		return r.finish(*failed("Not run: " + err.Error()), nil)
 	}
 	r.call.ID = r.exec.Call
 	r.call.Log.Info("running a call", "label", r.exec.Full, "how", r.exec.How)
-	work := r.inv.Start(ctx, r.call)
-	out, err := waitFor(ctx, work)
+	out, err := r.startAndWait(ctx)
 	store.Failpoint("call.done")
 	if ctx.Err() != nil && (err != nil || r.exec.Effect == Read) {
 		return r.cutRunning(ctx, out)
@@ -364,38 +203,58 @@ func (r *run) work(ctx context.Context) (Outcome, error) {
 // stopGrace is how long a stopped call may take to end by itself before the turn goes on without it.
 const stopGrace = 500 * time.Millisecond
 
-// waitFor waits for the work, and when ctx ends stops it and waits a little longer.
-func waitFor(ctx context.Context, w Work) (Output, error) {
+// covered says whether what is about to run is what was let through, by the digest of the two.
+func (r *run) covered() error {
+	req := r.call.Approved.Request()
+	req.Call, req.Tool, req.Args = r.exec.Call, r.req.Name, r.inv.Args()
+	digest, err := req.Digest()
+	if err != nil {
+		return err
+	}
+	return r.call.Approved.Covers(r.exec.Call, digest)
+}
+
+// startAndWait runs the work to its end; when ctx ends it stops the work and waits a little longer.
+func (r *run) startAndWait(ctx context.Context) (out Output, err error) {
+	var w Work
+	err = r.guarded(func() error {
+		w = r.inv.Start(ctx, r.call)
+		return nil
+	})
+	if err != nil {
+		return Output{}, err
+	}
 	type result struct {
 		out Output
 		err error
 	}
 	done := make(chan result, 1)
 	go func() {
-		out, err := w.Wait()
-		done <- result{out, err}
+		var res result
+		res.err = r.guarded(func() (err error) {
+			res.out, err = w.Wait()
+			return err
+		})
+		done <- res
 	}()
 	select {
-	case r := <-done:
-		return r.out, r.err
+	case res := <-done:
+		return res.out, res.err
 	case <-ctx.Done():
 	}
-	w.Stop()
+	// Tearing down the far side may take as long as it likes.
+	go r.guarded(func() error { w.Stop(); return nil })
 	grace := time.NewTimer(stopGrace)
 	defer grace.Stop()
 	select {
-	case r := <-done:
-		return r.out, r.err
+	case res := <-done:
+		return res.out, res.err
 	case <-grace.C:
 		return Output{}, context.Cause(ctx)
 	}
 }
 
 func (r *run) failure(err error) Outcome {
-	var p *panicError
-	if errors.As(err, &p) {
-		r.call.Log.Error("a tool panicked", "err", p.logged())
-	}
 	text, clipErr := outcomeText(r.call, err.Error())
 	if clipErr != nil {
 		r.call.Log.Warn("keeping a long output", "err", clipErr)
@@ -427,21 +286,20 @@ func (r *run) cutRunning(ctx context.Context, out Output) (Outcome, error) {
 func (r *run) finish(o Outcome, also func(*store.Tx) error) (Outcome, error) {
 	err := r.db.Update(func(tx *store.Tx) error {
 		if also != nil {
-			if err := also(tx); err != nil {
+			if err := r.guarded(func() error { return also(tx) }); err != nil {
 				return &alsoError{err}
 			}
 		}
 		return r.end(tx, o)
 	})
-	var rest *alsoError
-	if errors.As(err, &rest) {
+	if rest, ok := errors.AsType[*alsoError](err); ok {
 		return r.finish(*failed("It ran, but its result could not be kept: " + rest.err.Error()), nil)
-	}
-	if err != nil {
-		return Outcome{}, fmt.Errorf("recording call %s: %w", r.req.ID, err)
 	}
 	if err := r.call.output.settle(r.call, r.exec.Outcome.Text); err != nil {
 		r.call.Log.Warn("closing an output file", "err", err)
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("recording call %s: %w", r.req.ID, err)
 	}
 	return r.exec.Outcome, nil
 }
@@ -451,12 +309,17 @@ type alsoError struct{ err error }
 
 func (e *alsoError) Error() string { return e.err.Error() }
 
+// end records the outcome, and closes a card that the call may still have, since nobody can decide on what is over.
 func (r *run) end(tx *store.Tx, o Outcome) error {
 	before := r.exec
 	if err := r.exec.end(o, time.Now()); err != nil {
 		return err
 	}
-	if err := r.save(tx); err != nil {
+	err := r.gate.Drop(tx, r.exec.Call, clipLabel(oneLine(o.Text), LabelFull))
+	if err == nil {
+		err = r.save(tx)
+	}
+	if err != nil {
 		r.exec = before
 		return err
 	}

@@ -18,15 +18,19 @@ func Quote(subject string) string { return "`" + subject + "`" }
 
 // joinLabel is the tool's name and what it acts on, on one line and within limit characters.
 func joinLabel(name, about string, limit int) string {
-	about = oneLine(about)
-	if about == "" {
-		return clipLabel(name, limit)
+	label := strings.TrimSpace(name + " " + oneLine(about))
+	if utf8.RuneCountInString(label) <= limit {
+		return label
 	}
-	label := name + " " + about
-	if utf8.RuneCountInString(label) > limit && strings.HasSuffix(about, "`") && len(about) > 1 {
-		return clipLabel(strings.TrimSuffix(label, "`"), limit-1) + "`"
+	tight := clipLabel(label, limit-1)
+	kept := len(tight) - len("…")
+	switch first, last := strings.Index(label, "`"), strings.LastIndex(label, "`"); {
+	case last < kept:
+		return clipLabel(label, limit)
+	case first < kept:
+		return tight + "`"
 	}
-	return clipLabel(label, limit)
+	return tight
 }
 
 // clipLabel cuts at a rune's edge and says so with an ellipsis.

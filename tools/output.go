@@ -3,6 +3,7 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,9 +50,10 @@ func Clip(s string, limit int, hint string) string {
 
 // outputFile is the file for the whole of one call's output, made when first asked for.
 type outputFile struct {
-	mu    sync.Mutex
-	shown string
-	made  *os.File
+	mu      sync.Mutex
+	shown   string
+	made    *os.File
+	settled bool // the call is over
 }
 
 // outputsDir is where whole outputs are kept, within the workspace so that read_file can page them.
@@ -60,7 +62,10 @@ const outputsDir = "data/outputs"
 func (o *outputFile) create(c Call) (*os.File, string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.made != nil {
+	switch {
+	case o.settled:
+		return nil, "", errors.New("making a file for the output: the call is over")
+	case o.made != nil:
 		return o.made, o.shown, nil
 	}
 	root := c.Scope.Workspace.Root()
@@ -68,6 +73,10 @@ func (o *outputFile) create(c Call) (*os.File, string, error) {
 		return nil, "", fmt.Errorf("making a folder for outputs: %w", err)
 	}
 	shown := filepath.Join(outputsDir, string(c.ID)+".txt")
+	// There may be one from before a crash, when this call is run again from its intent.
+	if err := root.Remove(shown); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("removing an old output: %w", err)
+	}
 	f, err := root.OpenFile(shown, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, "", fmt.Errorf("making a file for the output: %w", err)
@@ -80,7 +89,7 @@ func (o *outputFile) create(c Call) (*os.File, string, error) {
 func (o *outputFile) settle(c Call, text string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.made == nil {
+	if o.settled = true; o.made == nil {
 		return nil
 	}
 	err := o.made.Close()

@@ -43,11 +43,19 @@ func (r *Registry) DescribeCall(name string, args []byte, limit int) string {
 	if !ok {
 		return clipLabel(oneLine(name), limit)
 	}
-	inv, err := t.Decode(args)
+	var label string
+	err := guarded(func() error {
+		inv, err := t.Decode(args)
+		if err != nil {
+			return err
+		}
+		label = inv.Label(limit)
+		return nil
+	})
 	if err != nil {
 		return clipLabel(name, limit)
 	}
-	return inv.Label(limit)
+	return label
 }
 
 // Visibility is what decides which tools an agent is offered in a round.

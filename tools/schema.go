@@ -5,15 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // Refiner lets an argument type add to its derived schema what Go's types can't say: enumerations, bounds, defaults.
@@ -41,7 +35,7 @@ func schemaFor[In any]() (*argSchema, error) {
 		schema.Properties = map[string]*jsonschema.Schema{}
 	}
 	var in In
-	if r, ok := any(in).(Refiner); ok {
+	if r, ok := any(&in).(Refiner); ok {
 		r.Refine(schema.Properties)
 	}
 	raw, err := json.Marshal(schema)
@@ -77,178 +71,4 @@ type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the schema refers to %s, and references to other files are not followed", url)
-}
-
-// decodeArgs reads a model's arguments strictly: one object, no duplicate, unknown or differently cased keys (Go's
-// decoder would fold the case and take the last duplicate: SAFETY.md S-A8), valid by the schema. The error names all problems.
-func decodeArgs[In any](s *argSchema, args json.RawMessage) (in In, err error) {
-	if len(bytes.TrimSpace(args)) == 0 {
-		args = json.RawMessage("{}")
-	}
-	if err := refuseDuplicates(args); err != nil {
-		return in, fmt.Errorf("the arguments are not usable: %w", err)
-	}
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(args))
-	if err != nil {
-		return in, fmt.Errorf("the arguments are not valid JSON: %w", err)
-	}
-	object, ok := doc.(map[string]any)
-	if !ok {
-		return in, errors.New("the arguments must be one JSON object")
-	}
-	coerce(s.schema, object)
-	if err := s.compiled.Validate(object); err != nil {
-		return in, describeInvalid(err, s.raw)
-	}
-	exact, err := json.Marshal(object)
-	if err != nil {
-		return in, fmt.Errorf("reading the arguments: %w", err)
-	}
-	if err := json.Unmarshal(exact, &in); err != nil {
-		return in, fmt.Errorf("the arguments don't fit: %w", err)
-	}
-	return in, nil
-}
-
-// describeInvalid lists every fault with its place, and the schema for the model to look at.
-func describeInvalid(err error, schema json.RawMessage) error {
-	var invalid *validator.ValidationError
-	if !errors.As(err, &invalid) {
-		return fmt.Errorf("the arguments are not valid: %w", err)
-	}
-	var faults []string
-	var walk func(e *validator.ValidationError)
-	walk = func(e *validator.ValidationError) {
-		if len(e.Causes) == 0 {
-			place := strings.Join(e.InstanceLocation, "/")
-			text := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-			if place != "" {
-				text = place + ": " + text
-			}
-			faults = append(faults, text)
-		}
-		for _, cause := range e.Causes {
-			walk(cause)
-		}
-	}
-	walk(invalid)
-	slices.Sort(faults)
-	return fmt.Errorf("the arguments are not valid: %s. The schema is %s", strings.Join(slices.Compact(faults), "; "), schema)
-}
-
-// coerce repairs what models commonly get slightly wrong at the top level, where the meaning is plain: null for "not
-// given", a number or boolean in a string, one value for a list of them, JSON in a string.
-func coerce(s *jsonschema.Schema, object map[string]any) {
-	for name, value := range object {
-		property := s.Properties[name]
-		if property == nil {
-			continue
-		}
-		if value == nil && !slices.Contains(s.Required, name) {
-			delete(object, name)
-			continue
-		}
-		object[name] = coerceValue(property, value)
-	}
-}
-
-func coerceValue(s *jsonschema.Schema, value any) any {
-	want := s.Type
-	if want == "" && len(s.Types) > 0 {
-		want = s.Types[len(s.Types)-1] // jsonschema-go writes a slice as ["null","array"]
-	}
-	text, isText := value.(string)
-	switch want {
-	case "integer", "number":
-		if isText && json.Valid([]byte(text)) {
-			if _, err := strconv.ParseFloat(text, 64); err == nil {
-				return json.Number(text)
-			}
-		}
-	case "boolean":
-		if b, err := strconv.ParseBool(text); isText && err == nil && len(text) > 1 {
-			return b
-		}
-	case "array", "object":
-		return coerceNested(s, want, value)
-	}
-	return value
-}
-
-func coerceNested(s *jsonschema.Schema, want string, value any) any {
-	if text, ok := value.(string); ok {
-		if parsed, err := validator.UnmarshalJSON(strings.NewReader(text)); err == nil {
-			switch parsed.(type) {
-			case []any, map[string]any:
-				value = parsed
-			}
-		}
-	}
-	_, isText := value.(string)
-	if want == "array" && isText && s.Items != nil && s.Items.Type == "string" {
-		return []any{value}
-	}
-	return value
-}
-
-// refuseDuplicates walks the tokens: no object may name a key twice.
-func refuseDuplicates(raw []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if err := walkValue(dec, 0); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something after the JSON object")
-	}
-	return nil
-}
-
-const maxDepth = 64
-
-func walkValue(dec *json.Decoder, depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("the JSON is nested deeper than %d levels", maxDepth)
-	}
-	token, err := dec.Token()
-	if err != nil {
-		return fmt.Errorf("the JSON is broken or cut off: %w", err)
-	}
-	delim, ok := token.(json.Delim)
-	if !ok {
-		return nil
-	}
-	seen := map[string]bool{}
-	for dec.More() {
-		if delim == '{' {
-			key, err := dec.Token()
-			if err != nil {
-				return fmt.Errorf("the JSON is broken or cut off: %w", err)
-			}
-			name, _ := key.(string) // inside an object the decoder yields only text here
-			if seen[name] {
-				return fmt.Errorf("the key %q stands twice", name)
-			}
-			seen[name] = true
-		}
-		if err := walkValue(dec, depth+1); err != nil {
-			return err
-		}
-	}
-	if _, err := dec.Token(); err != nil {
-		return fmt.Errorf("the JSON is broken or cut off: %w", err)
-	}
-	return nil
-}
-
-// canonicalJSON writes decoded arguments the one way that rules, digests and cards compare; without HTML escapes, since
-// people read these bytes.
-func canonicalJSON(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return json.RawMessage(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }

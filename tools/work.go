@@ -20,6 +20,19 @@ type panicError struct {
 func (e *panicError) Error() string { return errPanicked.Error() }
 func (e *panicError) Unwrap() error { return errPanicked }
 
+// logged is the text of a panic for the operator.
+func (e *panicError) logged() string { return fmt.Sprintf("%v\n%s", e.value, e.stack) }
+
+// guarded turns a panic in a tool's own code into an error: hostile arguments end a call, never the program.
+func guarded(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{value: p, stack: debug.Stack()}
+		}
+	}()
+	return fn()
+}
+
 // work runs a function in a goroutine of its own, so that a tool which ignores its context can't hold up a stop.
 type work struct {
 	cancel context.CancelFunc
@@ -36,12 +49,10 @@ func start(ctx context.Context, halt func(), run func(context.Context) (Output, 
 	go func() {
 		defer close(w.done)
 		defer cancel()
-		defer func() {
-			if p := recover(); p != nil {
-				w.err = &panicError{value: p, stack: debug.Stack()}
-			}
-		}()
-		w.out, w.err = run(ctx)
+		w.err = guarded(func() (err error) {
+			w.out, err = run(ctx)
+			return err
+		})
 	}()
 	return w
 }
@@ -59,6 +70,3 @@ func (w *work) Stop() {
 		}
 	})
 }
-
-// logged is the text of a panic for the operator.
-func (e *panicError) logged() string { return fmt.Sprintf("%v\n%s", e.value, e.stack) }
