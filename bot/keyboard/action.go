@@ -1,9 +1,9 @@
 // Package keyboard says what the buttons of nod's messages mean and how they are laid out.
 //
-// A button carries callback data of at most 64 bytes, which Telegram hands back with a press. It names a verb and what the verb
-// is about: for a request to a person only its nonce. Data can be forged, or come from a message that never had such a
-// button: whoever decodes it must still check who pressed and what the nonce stands for. The package is pure; all of it may be used
-// concurrently.
+// A button carries callback data of at most 64 bytes, which Telegram hands back with a press. It names a verb and what
+// the verb is about: for a request to a person only its nonce. Data can be forged, or come from a message that never
+// had such a button: whoever decodes it must still check who pressed and what the nonce stands for. The package is
+// pure; all of it may be used concurrently.
 package keyboard
 
 import (

@@ -88,7 +88,8 @@ func Job(id store.JobID, paused bool) *models.InlineKeyboardMarkup {
 	if paused {
 		toggle = button("▶ Resume", Action{JobResume, ref, 0})
 	}
-	return rows(row(button("▶ Run now", Action{JobRun, ref, 0}), toggle, styled(danger, button("🗑 Delete", Action{JobDelete, ref, 0}))))
+	remove := styled(danger, button("🗑 Delete", Action{JobDelete, ref, 0}))
+	return rows(row(button("▶ Run now", Action{JobRun, ref, 0}), toggle, remove))
 }
 
 // Models offers the configured models by name, in order, and the choice by nod. current counts from 1; 0 is nod's choice.
@@ -153,7 +154,8 @@ func Files(list []File) *models.InlineKeyboardMarkup {
 // None takes a keyboard away.
 func None() *models.InlineKeyboardMarkup { return rows() }
 
-// rows puts a keyboard together, up to what Telegram takes. It never holds a nil list, which Telegram refuses, nor an empty row.
+// rows puts a keyboard together, up to what Telegram takes. It never holds a nil list, which Telegram refuses, nor an
+// empty row.
 func rows(list ...[]models.InlineKeyboardButton) *models.InlineKeyboardMarkup {
 	keyboard := &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{}}
 	buttons, size := 0, 0

@@ -40,8 +40,8 @@ func (b *builder) blocks(parent ast.Node, gap int) {
 	}
 }
 
-// nearness is the number of line breaks that two neighbours need at most: what belongs to a section's heading, and the list that a list
-// item's text introduces, stand right below it.
+// nearness is the number of line breaks that two neighbours need at most: what belongs to a section's heading, and the
+// list that a list item's text introduces, stand right below it.
 func nearness(before, n ast.Node) int {
 	h, ok := before.(*ast.Heading)
 	underHeading := ok && h.Level > 1 && n.Kind() != ast.KindHeading
@@ -61,8 +61,7 @@ func (b *builder) oneBlock(n ast.Node) {
 	case *ast.List:
 		b.list(n)
 	case *ast.FencedCodeBlock:
-		language, _, _ := bytes.Cut(n.Language(b.source), []byte(","))
-		b.block(languageName(string(language)), expandTabs(b.lines(n.Lines())))
+		b.fence(n)
 	case *ast.CodeBlock:
 		b.block("", expandTabs(b.lines(n.Lines())))
 	case *ast.HTMLBlock:
@@ -81,6 +80,17 @@ func (b *builder) oneBlock(n ast.Node) {
 	default: // paragraphs, and the text of tight list items
 		b.inlines(n)
 	}
+}
+
+// fence writes a code block. What stands behind the backticks and is not a language is dropped with the rest of the
+// line, unless it is all there is: code that was put on the opening line.
+func (b *builder) fence(n *ast.FencedCodeBlock) {
+	language, _, _ := bytes.Cut(n.Language(b.source), []byte(","))
+	content := b.lines(n.Lines())
+	if content == "" && n.Info != nil {
+		language, content = nil, string(n.Info.Segment.Value(b.source))
+	}
+	b.block(languageName(string(language)), expandTabs(content))
 }
 
 func (b *builder) heading(n *ast.Heading) {

@@ -11,8 +11,9 @@ import (
 // nicer place only as long as the number of messages stays what it would be at that waste.
 const wasteRunes = 40
 
-// cut chooses where the message that begins at from, with rest code points to go, ends, and where the next one begins; the blanks
-// between the two are dropped. It goes for the border between two blocks, then for the end of a line, then for the end of a word.
+// cut chooses where the message that begins at from, with rest code points to go, ends, and where the next one begins;
+// the blanks between the two are dropped. It goes for the border between two blocks, then for the end of a line, then
+// for the end of a word.
 func (f *flow) cut(from, rest int, l limits) (end, next int) {
 	most := f.reach(from, l)
 	if most == len(f.text) {
@@ -120,8 +121,8 @@ func lastBlank(text []byte, least, most int) (int, bool) {
 	return 0, false
 }
 
-// unitBorder is the last place in (from, most] that lies neither inside of what a reader sees as one character nor, if one is near, where
-// Unicode forbids a line to break. A character longer than that is cut between code points.
+// unitBorder is the last place in (from, most] that lies neither inside of what a reader sees as one character nor, if
+// one is near, where Unicode forbids a line to break. A character longer than that is cut between code points.
 func unitBorder(text []byte, from, most int) int {
 	const near = 60 // bytes that may be given up for a line break opportunity
 	start := from

@@ -29,8 +29,8 @@ func (f *flow) part(from, end int, tail string) Part {
 	return Part{HTML: html.String(), Plain: f.plain(from, end) + tail}
 }
 
-// plain is a stretch of the flow without tags, each link followed by its address unless that is what it shows. An address for
-// which a message has no room is left out.
+// plain is a stretch of the flow without tags, each link followed by its address unless that is what it shows. An
+// address for which a message has no room is left out.
 func (f *flow) plain(from, end int) string {
 	var b strings.Builder
 	room := message.runes - utf8.RuneCount(f.text[from:end])

@@ -178,8 +178,9 @@ func (w *writer) raw(s string, t *tag) {
 	w.runes += utf8.RuneCountInString(s)
 }
 
-// enter puts an element around what follows and returns the tag to go back to. Telegram drops or splits what it can't nest, so
-// that is settled here: nothing nests in code, code replaces the styles around it, links and quotes do not nest.
+// enter puts an element around what follows and returns the tag to go back to. Telegram drops or splits what it can't
+// nest, so that is settled here: nothing nests in code, code replaces the styles around it, links and quotes do not
+// nest.
 func (w *writer) enter(k kind, arg string) (back *tag) {
 	back = w.tag
 	switch {
@@ -193,9 +194,9 @@ func (w *writer) enter(k kind, arg string) (back *tag) {
 	return back
 }
 
-// clean removes what Telegram would remove and turns into blanks what it would turn into blanks, so that the length that is
-// counted here is the one that is counted there. A ring above, one of the three combining marks that it drops, is first
-// joined with its letter where Unicode has both in one.
+// clean removes what Telegram would remove and turns into blanks what it would turn into blanks, so that the length
+// that is counted here is the one that is counted there. A ring above, one of the three combining marks that it drops,
+// is first joined with its letter where Unicode has both in one.
 func clean(s string) string {
 	if !strings.ContainsFunc(s, dirty) && utf8.ValidString(s) {
 		return s

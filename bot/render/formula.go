@@ -34,8 +34,8 @@ func (formulas) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node 
 	return nil
 }
 
-// dollars is the length of a formula between single dollar signs at the start of line, by the rule that keeps prices apart: none of its
-// insides touches a blank at either end, and no digit follows.
+// dollars is the length of a formula between single dollar signs at the start of line, by the rule that keeps prices
+// apart: none of its insides touches a blank at either end, and no digit follows.
 func dollars(line []byte) int {
 	if len(line) < 3 || util.IsSpace(line[1]) {
 		return 0

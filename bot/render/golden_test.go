@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/*.golden")
 
-// TestGolden renders whole answers: SEND-4 (typed), SEND-5 (typed), SEND-6 (review, unclosed), SEND-7 (report, tables, quotes).
+// TestGolden renders whole answers: SEND-4 (typed), SEND-5 (typed), SEND-6 (review, unclosed), SEND-7 (report, tables,
+// quotes).
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.md")
 	if err != nil || len(files) == 0 {

@@ -8,13 +8,11 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Where the parser's work grows faster than its input, what a person would write is let through and the rest stays as typed:
-// a model can be talked into writing anything.
+// Where the parser's work grows faster than its input, what a person would write is let through and the rest stays as
+// typed: a model can be talked into writing anything.
 const (
-	maxNesting = 64     // of quotes and lists; each blank line costs a look at all that are open
-	maxColumns = 64     // of a table
-	maxCells   = 20_000 // of a table; the parser fills up short rows
-	maxTries   = 500    // of one inline parser in one block that led to nothing, or not yet; each may read on to its end
+	maxNesting = 64  // of quotes and lists; each blank line costs a look at all that are open
+	maxTries   = 500 // of one inline parser in one block that led to nothing, or not yet; each may read on to its end
 )
 
 // shallow lets a block parser open no more than maxNesting blocks in one another.
@@ -26,25 +24,6 @@ func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (a
 		return nil, parser.NoChildren
 	}
 	return s.BlockParser.Open(parent, reader, pc)
-}
-
-// smallTables leaves a paragraph alone that would make a monstrous table.
-type smallTables struct{ parser.ParagraphTransformer }
-
-// Transform is part of parser.ParagraphTransformer.
-func (s smallTables) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
-	lines := node.Lines()
-	for i := range lines.Len() {
-		segment := lines.At(i)
-		line := segment.Value(reader.Source())
-		if len(bytes.Trim(line, "|-: \t\n")) > 0 { // not the line below a header
-			continue
-		}
-		if columns := bytes.Count(line, []byte("|")) + 1; columns > maxColumns || columns*lines.Len() > maxCells {
-			return
-		}
-	}
-	s.ParagraphTransformer.Transform(node, reader, pc)
 }
 
 // bounded stops an inline parser after maxTries in one block.
@@ -87,7 +66,8 @@ func (b bounded) CloseBlock(parent ast.Node, block text.Reader, pc parser.Contex
 	}
 }
 
-// codeSpans remembers which lengths of backticks found no partner in a block, so that the rest of it is not read again for each.
+// codeSpans remembers which lengths of backticks found no partner in a block, so that the rest of it is not read again
+// for each.
 type codeSpans struct{ parser.InlineParser }
 
 var unclosedKey = parser.NewContextKey()

@@ -98,6 +98,8 @@ func (b *builder) rawHTML(s string) {
 // link puts an address behind its label where Telegram takes it, else beside the label.
 func (b *builder) link(n ast.Node, address string) {
 	switch {
+	case !n.HasChildren():
+		b.put(address)
 	case address == "", b.tag.within(link), b.label(n) == address:
 		b.inlines(n)
 	case linkable(address):
@@ -134,8 +136,8 @@ func (b *builder) label(n ast.Node) string {
 	return ""
 }
 
-// linkable tells whether Telegram keeps a link to the address. It drops those to hosts without a dot and with other schemes in
-// silence, and the reader would never see where the label led.
+// linkable tells whether Telegram keeps a link to the address. It drops those to hosts without a dot and with other
+// schemes in silence, and the reader would never see where the label led.
 func linkable(address string) bool {
 	const tooLong = 2000 // bytes; a few of these fill a message's allowance
 	u, err := url.Parse(address)

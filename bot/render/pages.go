@@ -9,8 +9,8 @@ import (
 const leastPage = 256
 
 // Pages cuts text that Visible made into pages for cards, so that each fits into a message inside of Pre beside budget
-// code points of other text. Cuts fall behind a line end if one is near, else before a blank, and never into an escape or into what is seen
-// as one character. The pages joined are the text; there is always one, be it empty.
+// code points of other text. Cuts fall behind a line end if one is near, else before a blank, and never into an escape
+// or into what is seen as one character. The pages joined are the text; there is always one, be it empty.
 func Pages(text string, budget int) []string {
 	room := max(message.runes-budget, leastPage)
 	var pages []string

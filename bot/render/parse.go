@@ -36,7 +36,7 @@ var markdownParser = parser.NewParser(
 		util.Prioritized(extension.NewLinkifyParser(), 999),
 	),
 	parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
-	parser.WithParagraphTransformers(util.Prioritized(smallTables{extension.NewTableParagraphTransformer()}, 200)),
+	parser.WithParagraphTransformers(util.Prioritized(tables{extension.NewTableParagraphTransformer()}, 200)),
 	parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 )
 

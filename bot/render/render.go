@@ -50,8 +50,8 @@ func Parts(markdown string) []Part {
 	return parts
 }
 
-// Answer renders an answer for sending: as its parts, or, with asFile, as the one message that goes with a file of the whole
-// Markdown, because there would be more than MaxParts of them.
+// Answer renders an answer for sending: as its parts, or, with asFile, as the one message that goes with a file of the
+// whole Markdown, because there would be more than MaxParts of them.
 func Answer(markdown string) (parts []Part, asFile bool) {
 	const surelyLong = 128 << 10 // bytes; not worth rendering to see that it is too long
 	if len(markdown) <= surelyLong {

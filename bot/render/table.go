@@ -15,8 +15,8 @@ const (
 	longestHeader = 60 // bytes of a column's name that can be repeated in every row
 )
 
-// table writes a table as aligned text where a phone has the width for it, else as a block a row. A table with links becomes
-// blocks too, because nothing in aligned text can be a link.
+// table writes a table as aligned text where a phone has the width for it, else as a block a row. A table with links
+// becomes blocks too, because nothing in aligned text can be a link.
 func (b *builder) table(n *extast.Table) {
 	var rows [][]ast.Node
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -107,11 +107,11 @@ func underline(widths []int) string {
 	for j, w := range widths {
 		lines[j] = strings.Repeat("─", w)
 	}
-	return strings.Join(lines, columnGap) + "\n"
+	return strings.TrimRight(strings.Join(lines, columnGap), " ") + "\n"
 }
 
-// rowBlocks is the other form: a line for each cell, named by its column, the first in bold. Where the names are too long to repeat, or
-// there is nothing for them to name, a row is one line.
+// rowBlocks is the other form: a line for each cell, named by its column, the first in bold. Where the names are too
+// long to repeat, or there is nothing for them to name, a row is one line.
 func (b *builder) rowBlocks(rows [][]ast.Node) {
 	head := rows[0]
 	if len(rows) == 1 || slices.ContainsFunc(head, b.tooLong) {
@@ -157,7 +157,8 @@ func (b *builder) joined(row []ast.Node) {
 	}
 }
 
-// labelled writes "header: value" on a line of its own. An empty cell is shown as a dash, one whose column has no name by its value alone.
+// labelled writes "header: value" on a line of its own. An empty cell is shown as a dash, one whose column has no name
+// by its value alone.
 func (b *builder) labelled(head []ast.Node, j int, cell ast.Node) {
 	b.gap(1)
 	if j < len(head) && head[j].HasChildren() {

@@ -23,10 +23,10 @@ const (
 	maxRepeats = 4  // equal escapes in a row that are written out
 )
 
-// Visible rewrites text so that nothing in it can hide on a screen: control and format characters, combining marks, blanks
-// other than the space, line and paragraph separators, private and unassigned code points, fillers, bytes that are not UTF-8 and long
-// runs of blanks or line ends become escapes. Tabs and long runs of spaces that only indent a line become marks. Original
-// gives the exact bytes back.
+// Visible rewrites text so that nothing in it can hide on a screen: control and format characters, combining marks,
+// blanks other than the space, line and paragraph separators, private and unassigned code points, fillers, bytes that
+// are not UTF-8 and long runs of blanks or line ends become escapes. Tabs and long runs of spaces that only indent a
+// line become marks. Original gives the exact bytes back.
 //
 // changed reports that there were escapes, about which a reader should be warned; marks of indentation don't count.
 func Visible(s string) (shown string, changed bool) {
@@ -133,8 +133,8 @@ func (v *visible) escape(what string, n int) {
 	v.out.WriteString(strings.Repeat(string(escapeOpen)+what+string(escapeClose), n))
 }
 
-// hidden tells whether a reader may fail to see a character, or see another one. The tables are those of Unicode 15; what was assigned
-// later counts as unassigned.
+// hidden tells whether a reader may fail to see a character, or see another one. The tables are those of Unicode 15;
+// what was assigned later counts as unassigned.
 func hidden(r rune) bool {
 	switch {
 	case r >= ' ' && r <= '~':
@@ -182,7 +182,8 @@ func Original(shown string) (string, error) {
 	return b.String(), nil
 }
 
-// unescape reads the inside of one escape: U+ and a code point or 0x and a byte, each in upper-case hexadecimal, and × with a count.
+// unescape reads the inside of one escape: U+ and a code point or 0x and a byte, each in upper-case hexadecimal, and ×
+// with a count.
 func unescape(inside string) (string, error) {
 	const longest = 64 << 20 // repeats, so that a forged count can't fill the memory
 	what, times, counted := strings.Cut(inside, "×")

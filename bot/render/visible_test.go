@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -64,15 +63,14 @@ func TestS_A5_AllOfUnicode(t *testing.T) {
 		}
 		checkVisible(t, in.String())
 		shown, _ := Visible(in.String())
+		asItIs := map[rune]bool{}
+		for _, r := range shown {
+			asItIs[r] = true
+		}
 		for r := first; r < first+step; r++ {
-			rest, hidden := strings.CutPrefix(shown, fmt.Sprintf("a⟪U+%04X⟫", r))
-			if mustHide(r) && !hidden {
+			if mustHide(r) && asItIs[r] {
 				t.Errorf("%U is shown as it is", r)
 			}
-			if !hidden {
-				rest = strings.TrimPrefix(shown, "a"+string(r))
-			}
-			shown = rest
 		}
 	}
 }
