@@ -25,6 +25,7 @@ type desk struct {
 	lines  []string
 	runs   []Run
 	refuse func(Run) error // asked before a launch
+	deaf   bool            // no report gets through
 }
 
 func (d *desk) Launch(tx *store.Tx, r Run) error {
@@ -44,6 +45,9 @@ func (d *desk) Launch(tx *store.Tx, r Run) error {
 }
 
 func (d *desk) Report(tx *store.Tx, job Job, text string) error {
+	if d.deaf {
+		return errors.New("nobody is at home")
+	}
 	text = strings.ReplaceAll(text, string(job.ID), "ID")
 	tx.OnCommit(func() { d.note("report "+text, Run{}) })
 	return nil
@@ -505,6 +509,31 @@ func TestRefusedLaunchIsReportedOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestNobodyToReportTo(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.desk.deaf, w.desk.refuse = true, func(Run) error { return errors.New("nobody is at home") }
+		failed := w.add("failed", "0 9 * * *", "UTC")
+		missed := w.add("missed", "0 2 * * *", "UTC")
+		gone := w.add("gone", "0 3 * * *", "UTC")
+		gone.Zone = "Mars/Base"
+		must(w, func(tx *store.Tx) (any, error) { return nil, jobTable.Put(tx, gone.ID, gone) })
+		w.sleepTo(1, 8, 0)
+		defer w.up()()
+		w.sleepTo(1, 12, 0)
+		for id, want := range map[store.JobID]Outcome{failed.ID: OutcomeFailed, missed.ID: OutcomeMissed} {
+			if got := w.history(id); len(got) != 1 || got[0].Outcome != want {
+				t.Errorf("the history is %+v, want one %s", got, want)
+			}
+		}
+		if got := w.get(gone.ID); got.State != StatePaused {
+			t.Errorf("the job without a zone is %s", got.State)
+		}
+		if n := strings.Count(w.log.String(), "level=ERROR"); n != 6 {
+			t.Errorf("%d errors in four hours, want 2 of each job:\n%s", n, w.log.String())
+		}
+	})
 }
 
 func TestZoneThatIsGonePausesTheJob(t *testing.T) {

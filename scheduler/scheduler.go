@@ -31,8 +31,8 @@ import (
 const heartbeat = 30 * time.Second
 
 // Launcher is what a due job needs from above. Both methods write into tx and do nothing else; what has to happen
-// afterwards goes into tx.OnCommit. An error or a panic undoes the transaction; the run then counts as failed and is
-// reported.
+// afterwards goes into tx.OnCommit. An error or a panic undoes the transaction, and is logged; the run then counts as
+// failed, which is reported if that works.
 type Launcher interface {
 	// Launch files a run to be carried out: r.Job says what to do, r.Note is a word about a delay.
 	Launch(tx *store.Tx, r Run) error
@@ -119,19 +119,31 @@ func (s *Scheduler) list() (all []Job) {
 	return all
 }
 
-// settle deals with one job in one transaction. When that comes to nothing because its launch failed, the failure is
-// recorded in a second one, so that it is not tried again at every look.
+// attempt says how a job is settled.
+type attempt struct {
+	now     time.Time
+	failure error // why launching the very same run failed a moment ago, or nil
+	mute    bool  // reporting failed as well
+}
+
+// settle deals with one job in one transaction. When its launch fails, and so undoes it, the failure is recorded and
+// reported in a second one; when the report fails too, it is recorded without. So nothing is tried again at every look.
 func (s *Scheduler) settle(id store.JobID, now time.Time) {
-	err := s.attempt(id, now, nil)
+	err := s.try(id, attempt{now: now})
 	if err == nil {
 		return
 	}
 	s.fault(id, "launching a run", err)
-	s.fault(id, "recording a failed launch", s.attempt(id, now, err))
+	again := s.try(id, attempt{now: now, failure: err})
+	if again == nil {
+		return
+	}
+	s.fault(id, "reporting a failed launch", again)
+	s.fault(id, "recording a failed launch", s.try(id, attempt{now: now, failure: err, mute: true}))
 }
 
-// attempt is one try of settle. A panic of the launcher becomes an error, and like one it rolls the transaction back.
-func (s *Scheduler) attempt(id store.JobID, now time.Time, failure error) (err error) {
+// try makes one attempt. A panic of the launcher becomes an error, and like one it rolls the transaction back.
+func (s *Scheduler) try(id store.JobID, a attempt) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = panicError{p, debug.Stack()}
@@ -142,36 +154,36 @@ func (s *Scheduler) attempt(id store.JobID, now time.Time, failure error) (err e
 		if err != nil || !ok {
 			return err
 		}
-		return s.turn(tx, job, now, failure)
+		return s.turn(tx, job, a)
 	})
 }
 
-// turn moves on a job that wants something. failure is why launching the very same run failed a moment ago, or nil.
-func (s *Scheduler) turn(tx *store.Tx, job Job, now time.Time, failure error) error {
+// turn moves on a job that wants something.
+func (s *Scheduler) turn(tx *store.Tx, job Job, a attempt) error {
 	busy, running, err := s.jobs.running(tx, job)
 	if err != nil {
 		return err
 	}
-	if job.due(now) {
+	if job.due(a.now) {
 		schedule, err := job.Schedule()
 		switch {
 		case err != nil:
-			return s.pause(tx, job, err)
+			return s.pause(tx, job, err, a)
 		case running:
-			return s.pass(tx, job, busy, schedule, now)
+			return s.pass(tx, job, busy, schedule, a.now)
 		}
-		if err := s.open(tx, &job, job.judge(schedule, now), failure); err != nil {
+		if err := s.open(tx, &job, job.judge(schedule, a.now), a); err != nil {
 			return err
 		}
 	}
 	if running || job.Asked.IsZero() {
 		return nil
 	}
-	return s.open(tx, &job, byHand(job.Asked, now), failure)
+	return s.open(tx, &job, byHand(job.Asked, a.now), a)
 }
 
 // open files a run and the job that has moved on, and launches the run or says why there is none.
-func (s *Scheduler) open(tx *store.Tx, job *Job, run Run, failure error) error {
+func (s *Scheduler) open(tx *store.Tx, job *Job, run Run, a attempt) error {
 	run.Job = *job
 	before, taken, err := runTable.Get(tx, run.key())
 	if err != nil {
@@ -181,8 +193,8 @@ func (s *Scheduler) open(tx *store.Tx, job *Job, run Run, failure error) error {
 		return jobTable.Put(tx, job.ID, *job) // the clock was set back over a due time that had its run
 	}
 	switch {
-	case run.Outcome == OutcomeRunning && failure != nil:
-		run.Outcome, run.Ended, run.Summary = OutcomeFailed, run.Started, "could not be started: "+clip(failure.Error(), 200)
+	case run.Outcome == OutcomeRunning && a.failure != nil:
+		run.Outcome, run.Ended, run.Summary = OutcomeFailed, run.Started, "could not be started: "+clip(a.failure.Error(), 200)
 		job.Asked = time.Time{}
 	case run.Outcome == OutcomeRunning:
 		job.Running, job.Asked = run.ID, time.Time{}
@@ -195,14 +207,16 @@ func (s *Scheduler) open(tx *store.Tx, job *Job, run Run, failure error) error {
 		return err
 	}
 	tx.OnCommit(func() { s.log.Info("run", "job", job.ID, "run", run.ID, "due", run.Due, "outcome", run.Outcome) })
-	return s.hand(tx, run)
+	return s.hand(tx, run, a)
 }
 
 // hand gives a run to the launcher, or its report.
-func (s *Scheduler) hand(tx *store.Tx, run Run) error {
+func (s *Scheduler) hand(tx *store.Tx, run Run, a attempt) error {
 	switch {
 	case run.Outcome == OutcomeMissed && run.Job.CatchUp == CatchUpSkip:
 		return nil // as was asked for: the history has it
+	case run.Outcome != OutcomeRunning && a.mute:
+		return nil
 	case run.Outcome != OutcomeRunning:
 		return s.launcher.Report(tx, run.Job, run.report())
 	}
@@ -228,9 +242,9 @@ func (s *Scheduler) pass(tx *store.Tx, job Job, busy Run, schedule Schedule, now
 }
 
 // pause takes a job off the clock whose schedule can't be read any more: a zone that this machine does not have.
-func (s *Scheduler) pause(tx *store.Tx, job Job, cause error) error {
+func (s *Scheduler) pause(tx *store.Tx, job Job, cause error, a attempt) error {
 	job.State, job.Reason, job.NextAt = StatePaused, cause.Error(), time.Time{}
-	if err := jobTable.Put(tx, job.ID, job); err != nil {
+	if err := jobTable.Put(tx, job.ID, job); err != nil || a.mute {
 		return err
 	}
 	return s.launcher.Report(tx, job, fmt.Sprintf("The job %q (%s) is paused: %s.", job.Title, job.ID, cause))
