@@ -3,6 +3,7 @@ package bot
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-telegram/bot/models"
@@ -181,7 +182,7 @@ func subjectHTML(p approvals.Pending, text string) string {
 // cardNotes are the lines under the subject.
 func cardNotes(p approvals.Pending, pages, page int) []string {
 	var notes []string
-	for _, n := range p.Request.Subject.Notes {
+	for _, n := range slices.Concat(p.Request.Subject.Notes, p.Request.Subject.Unbound) {
 		shown, _ := render.Visible(n)
 		notes = append(notes, shown)
 	}

@@ -2,31 +2,41 @@ package store
 
 // buckets lists every bucket with its key and its owner. Open makes those that are missing.
 //
-//	bucket       key                      record                                owner
-//	meta         name                     schema version                        store
-//	approvals        approval id           request to a person                 approvals
-//	approvals_live   approval id           expiry of a request not yet over    approvals
-//	approvals_calls  call id               the call's newest request           approvals
-//	rules            rule id               rule                                approvals
-//	rule_seeds       rule id               when a default was put down         approvals
-//	bypasses         session NUL grant id  bypass with its uses                approvals
-//	inbox        update id                raw update and tries                  bot
-//	inbox_dead   update id                raw update that was given up          bot
-//	inbox_seen   bot's user id            last update id received, and when     bot
-//	outbox       chat, number             item that waits                       bot/outbox
-//	outbox_slots slot                     the message it holds                  bot/outbox
-//	outbox_places chat, message           its slot                              bot/outbox
-//	outbox_dead  number                   item that was given up                bot/outbox
-//	jobs         job id                   job                                   scheduler
-//	job_runs     job id NUL due (ms)      run of a job, the last 20 of each     scheduler
-//	executions   call id                  a tool call from intent to outcome    tools
-//	scratchpads  session id               the agents' shared notes              tools/chat
-//	active_groups session id              lazy tool groups in use               tools/chat
+//	bucket           key                    record                               owner
+//	meta             name                   schema version                       store
+//	approvals        approval id            request to a person                  approvals
+//	approvals_live   approval id            expiry of a request not yet over     approvals
+//	approvals_calls  call id                the call's newest request            approvals
+//	rules            rule id                rule                                 approvals
+//	rule_seeds       rule id                when a default was put down          approvals
+//	bypasses         session NUL grant id   bypass with its uses                 approvals
+//	jobs             job id                 job                                  scheduler
+//	job_runs         job id NUL due (ms)    run of a job, the last 20 of each    scheduler
+//	executions       call id                a tool call from intent to outcome   tools
+//	scratchpads      session id             the agents' shared notes             tools/chat
+//	active_groups    session id             lazy tool groups in use              tools/chat
+//	sessions         session id             session                              agent
+//	turns            turn id                turn                                 agent
+//	transcripts      session id NUL number  line of a transcript                 agent
+//	mailboxes        session id NUL number  message that waits for its turn      agent
+//	addresses        chat, topic            its present session                  agent
+//	inbox            update id              raw update and tries                 bot/inbox
+//	inbox_dead       update id              raw update that was given up         bot/inbox
+//	inbox_seen       bot's user id          last update id received, and when    bot/inbox
+//	outbox           chat NUL number        item that waits                      bot/outbox
+//	outbox_slots     slot                   the message it holds                 bot/outbox
+//	outbox_places    chat, message          its slot                             bot/outbox
+//	outbox_dead      number                 item that was given up               bot/outbox
+//	people           user id                owner, guest or stranger             bot
+//	invitations      hash of a code         open pairing code                    bot
+//	settings         name                   home chat, enrolled groups           bot
 var buckets = []string{
 	metaBucket,
-	"executions", "scratchpads", "active_groups",
+	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
 	"jobs", "job_runs",
+	"executions", "scratchpads", "active_groups",
+	"sessions", "turns", "transcripts", "mailboxes", "addresses",
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
-	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
+	"people", "invitations", "settings",
 }

@@ -92,7 +92,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	out, err := outbox.New(db, client, outbox.Options{
-		Dir: filepath.Join(cfg.Home, "outbox"), Log: log, Unpaced: w.unpaced, Migrated: access.Migrate,
+		Dir: filepath.Join(cfg.Home, "outbox"), Log: log, Unpaced: w.unpaced, OnMigrated: migrate,
 	})
 	if err != nil {
 		return err
@@ -169,6 +169,16 @@ func run(ctx context.Context, w wiring) (err error) {
 			}
 		}},
 	})
+}
+
+// migrate rewrites everything that is filed under a group that became a supergroup.
+func migrate(tx *store.Tx, from, to store.ChatID) error {
+	for _, move := range []func(*store.Tx, store.ChatID, store.ChatID) error{bot.Access{}.Migrate, agent.Migrate, approvals.Migrate, scheduler.Migrate} {
+		if err := move(tx, from, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // builtIn are the tools of this program.

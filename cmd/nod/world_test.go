@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"nod/agent/llm"
+	"nod/agent/llm/scripted"
+	"nod/bot/emulator"
+	"nod/store"
+	"nod/tools/shell"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected parts of dialogs")
+
+func TestMain(m *testing.M) {
+	if shell.Dispatch(os.Args) {
+		return
+	}
+	flag.Parse()
+	goleak.VerifyTestMain(m)
+}
+
+// ann owns the bot in tests.
+var ann = emulator.User{ID: 101, FirstName: "Ann"}
+
+// world is a whole nod: the real program against the emulated Telegram and a scripted model, on real files.
+type world struct {
+	t         testing.TB
+	telegram  *emulator.Server
+	ann       *emulator.Person
+	model     *modelScript
+	service   *scripted.Server
+	home      string
+	workspace string
+	wire      string // of the model, see llm.Model
+	config    func(*Config)
+	logs      *logBuffer
+
+	stop func() error
+}
+
+// newWorld makes a world that is not started yet.
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{
+		t: t, telegram: emulator.New(emulator.Options{}), model: newModelScript(),
+		home: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "workspace"), logs: &logBuffer{},
+	}
+	w.ann = w.telegram.Private(ann)
+	w.service = scripted.New(w.model.next)
+	t.Cleanup(func() {
+		if w.stop != nil {
+			w.end()
+		}
+		w.model.close()
+		if t.Failed() {
+			t.Logf("log of nod:\n%s", w.logs)
+		}
+	})
+	return w
+}
+
+// start runs the program until end, and returns once it runs.
+func (w *world) start() {
+	w.t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cfg := Config{
+		Token: llm.Secret(emulator.Token), API: "http://telegram.invalid", Home: w.home, Workspace: w.workspace, Zone: time.UTC,
+		Owners: []store.UserID{store.UserID(ann.ID)},
+		Models: []llm.Model{{Name: "scripted", BaseURL: "http://model.invalid/v1", ContextWindow: 128_000, PriceIn: 1, PriceOut: 2, Wire: w.wire, Vision: true}},
+	}
+	if w.config != nil {
+		w.config(&cfg)
+	}
+	ready, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- run(ctx, wiring{
+			config: cfg, log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), notice: w.logs,
+			restart: func() { cancel(errRestart) }, ready: func() { close(ready) },
+		})
+	}()
+	w.stop = func() error {
+		cancel(nil)
+		return <-done
+	}
+	select {
+	case <-ready:
+	case err := <-done:
+		w.t.Fatalf("starting nod: %v", err)
+	}
+}
+
+// end stops the program in its stages.
+func (w *world) end() {
+	w.t.Helper()
+	stop := w.stop
+	w.stop = nil
+	if err := stop(); err != nil {
+		w.t.Errorf("stopping nod: %v", err)
+	}
+}
+
+// within is the time that waiting for an effect may take. In a bubble it passes at once.
+func (w *world) within() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), 20*time.Second)
+}
+
+// sees waits until the bot shows a text to a person.
+func (w *world) sees(p *emulator.Person, text string) emulator.Message {
+	w.t.Helper()
+	ctx, cancel := w.within()
+	defer cancel()
+	m, err := p.WaitText(ctx, text)
+	if err != nil {
+		w.t.Fatalf("waiting for %q: %v", text, err)
+	}
+	return m
+}
+
+// press waits for a button, presses it and waits until the press is answered.
+func (w *world) press(p *emulator.Person, label string) {
+	w.t.Helper()
+	ctx, cancel := w.within()
+	defer cancel()
+	m, err := p.WaitButton(ctx, label)
+	if err != nil {
+		w.t.Fatalf("waiting for the button %q: %v", label, err)
+	}
+	press, err := p.PressOn(m.ID, label)
+	if err != nil {
+		w.t.Fatalf("pressing %q: %v", label, err)
+	}
+	if _, err := press.Answer(ctx); err != nil {
+		w.t.Fatalf("waiting for the answer to %q: %v", label, err)
+	}
+}
+
+// modelScript hands out replies in order. A request waits for its reply: a dialog says what the model says after it
+// says what the person said.
+type modelScript struct {
+	mu      sync.Mutex
+	replies []func(scripted.Request) scripted.Reply
+	more    chan struct{}
+	closed  chan struct{}
+}
+
+func newModelScript() *modelScript {
+	return &modelScript{more: make(chan struct{}, 1), closed: make(chan struct{})}
+}
+
+// push adds replies.
+func (m *modelScript) push(replies ...scripted.Reply) {
+	for _, r := range replies {
+		m.answer(func(scripted.Request) scripted.Reply { return r })
+	}
+}
+
+// answer adds a reply that depends on the request.
+func (m *modelScript) answer(f func(scripted.Request) scripted.Reply) {
+	m.mu.Lock()
+	m.replies = append(m.replies, f)
+	m.mu.Unlock()
+	select {
+	case m.more <- struct{}{}:
+	default:
+	}
+}
+
+func (m *modelScript) take() func(scripted.Request) scripted.Reply {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.replies) == 0 {
+		return nil
+	}
+	f := m.replies[0]
+	m.replies = m.replies[1:]
+	return f
+}
+
+func (m *modelScript) next(r scripted.Request) scripted.Reply {
+	for {
+		if f := m.take(); f != nil {
+			return f(r)
+		}
+		select {
+		case <-m.more:
+		case <-m.closed:
+			return scripted.Fail(500, "over", "the script is over")
+		}
+	}
+}
+
+// left is how many replies no request has taken.
+func (m *modelScript) left() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.replies)
+}
+
+func (m *modelScript) close() { close(m.closed) }
+
+// logBuffer keeps what nod logs.
+type logBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// write puts a file in the workspace before the start.
+func (w *world) write(name, content string) {
+	w.t.Helper()
+	path := filepath.Join(w.workspace, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// read gives a file of the workspace, or says that there is none.
+func (w *world) read(name string) string {
+	w.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(w.workspace, name))
+	if err != nil {
+		return fmt.Sprint(err)
+	}
+	return string(raw)
+}
