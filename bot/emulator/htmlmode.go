@@ -151,7 +151,7 @@ func (s *htmlScanner) tag() *apiError {
 	}
 	t := openTag{name: strings.ToLower(s.text[begin+1 : s.pos]), offset: s.units, begin: s.out.Len()}
 	if !slices.Contains(htmlTags, t.name) {
-		return parseError("Unsupported start tag %q at byte offset %d", rawQuoted(t.name), begin)
+		return parseError("Unsupported start tag \"%s\" at byte offset %d", t.name, begin)
 	}
 	for s.at(s.pos) != '>' {
 		s.skip()
@@ -169,11 +169,6 @@ func (s *htmlScanner) tag() *apiError {
 	s.open = append(s.open, t)
 	return nil
 }
-
-// rawQuoted lets %q print a tag name as it stands: TDLib does not escape it.
-type rawQuoted string
-
-func (r rawQuoted) Format(f fmt.State, _ rune) { fmt.Fprint(f, `"`+string(r)+`"`) }
 
 func (s *htmlScanner) attribute(t *openTag, begin int) *apiError {
 	start := s.pos

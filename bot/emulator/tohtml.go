@@ -18,54 +18,69 @@ func (m Message) HTML() string {
 }
 
 func toHTML(text string, entities []Entity) string {
-	units := utf16.Encode([]rune(text))
-	var b strings.Builder
-	var open []Entity // innermost last
-	flushed := 0
-	flush := func(to int) {
-		to = min(max(to, flushed), len(units))
-		b.WriteString(html.EscapeString(string(utf16.Decode(units[flushed:to]))))
-		flushed = to
-	}
-	// closeTo ends what ends at or before the offset; what lies inside it is closed and opened again.
-	closeTo := func(offset int) {
-		for {
-			i := slices.IndexFunc(open, func(e Entity) bool { return e.end() <= offset })
-			if i < 0 {
-				return
-			}
-			end := open[i].end()
-			for j := range open {
-				if open[j].end() < end {
-					i, end = j, open[j].end()
-				}
-			}
-			flush(end)
-			reopen := slices.Clone(open[i+1:])
-			for _, e := range slices.Backward(open[i:]) {
-				b.WriteString(endTag(e))
-			}
-			open = open[:i]
-			for _, e := range reopen {
-				if e.end() > end {
-					b.WriteString(startTag(e))
-					open = append(open, e)
-				}
-			}
-		}
-	}
+	w := &htmlWriter{units: utf16.Encode([]rune(text))}
 	for _, e := range entities {
 		if startTag(e) == "" {
 			continue
 		}
-		closeTo(e.Offset)
-		flush(e.Offset)
-		b.WriteString(startTag(e))
-		open = append(open, e)
+		w.closeTo(e.Offset)
+		w.text(e.Offset)
+		w.push(e)
 	}
-	closeTo(len(units))
-	flush(len(units))
-	return b.String()
+	w.closeTo(len(w.units))
+	w.text(len(w.units))
+	return w.out.String()
+}
+
+type htmlWriter struct {
+	units []uint16
+	out   strings.Builder
+	open  []Entity // innermost last
+	done  int      // units written
+}
+
+// text writes the text up to the offset.
+func (w *htmlWriter) text(to int) {
+	to = min(max(to, w.done), len(w.units))
+	w.out.WriteString(html.EscapeString(string(utf16.Decode(w.units[w.done:to]))))
+	w.done = to
+}
+
+func (w *htmlWriter) push(e Entity) {
+	w.out.WriteString(startTag(e))
+	w.open = append(w.open, e)
+}
+
+// closeTo ends, in order of their ends, the entities that do not reach past the offset.
+func (w *htmlWriter) closeTo(offset int) {
+	for len(w.open) > 0 {
+		first := 0
+		for i, e := range w.open {
+			if e.end() < w.open[first].end() {
+				first = i
+			}
+		}
+		if w.open[first].end() > offset {
+			return
+		}
+		w.text(w.open[first].end())
+		w.pop(first)
+	}
+}
+
+// pop closes an open entity and all inside it; those that last longer are opened again.
+func (w *htmlWriter) pop(i int) {
+	end := w.open[i].end()
+	inside := slices.Clone(w.open[i+1:])
+	for _, e := range slices.Backward(w.open[i:]) {
+		w.out.WriteString(endTag(e))
+	}
+	w.open = w.open[:i]
+	for _, e := range inside {
+		if e.end() > end {
+			w.push(e)
+		}
+	}
 }
 
 var tagOfStyle = map[string]string{
