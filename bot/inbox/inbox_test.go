@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,17 +81,17 @@ func TestUpdatesAreStoredBeforeTheyAreAcknowledged(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.handle = func(context.Context, []models.Update, func(*store.Tx) error) error { return errors.New("no") }
 		r.ann.SendText("kept")
-		waiting := -1
+		var waiting atomic.Int32
 		r.server.InjectWhen("getUpdates", 1, func(c emulator.Call) bool {
 			if c.Params["offset"] == "" {
 				return false
 			}
-			waiting = r.inbox.Waiting()
+			waiting.Store(int32(r.inbox.Waiting()))
 			return true
 		}, emulator.DropBefore())
 		r.start()
-		if waiting != 1 {
-			t.Errorf("acknowledged while %d updates were stored", waiting)
+		if n := waiting.Load(); n != 1 {
+			t.Errorf("acknowledged while %d updates were stored", n)
 		}
 	})
 }
@@ -333,10 +334,10 @@ func TestAGroupSendersTextsAreKeptApart(t *testing.T) {
 
 func TestAPanicIsLoggedOnceATryAndTheUpdateGivenUpAfterThree(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		tries := 0
+		var tries atomic.Int32
 		r.handle = func(ctx context.Context, group []models.Update, done func(*store.Tx) error) error {
 			if textOf(group[0]) == "poison" {
-				tries++
+				tries.Add(1)
 				panic("at the disco")
 			}
 			return r.note(ctx, group, done)
@@ -345,18 +346,18 @@ func TestAPanicIsLoggedOnceATryAndTheUpdateGivenUpAfterThree(t *testing.T) {
 		r.ann.SendText("poison")
 		r.ann.SendText("behind it")
 		synctest.Wait()
-		if tries != 1 {
-			t.Errorf("%d tries at once", tries)
+		if tries.Load() != 1 {
+			t.Errorf("%d tries at once", tries.Load())
 		}
 		time.Sleep(time.Minute)
 		r.want("behind it")
-		if tries != 3 || len(r.dead) != 1 {
-			t.Errorf("%d tries, dead %v", tries, r.dead)
+		if dead := r.deaths(); tries.Load() != 3 || len(dead) != 1 {
+			t.Errorf("%d tries, dead %v", tries.Load(), dead)
 		}
 		if n := strings.Count(r.log.String(), "panic in the handler"); n != 3 {
 			t.Errorf("%d log lines for three panics", n)
 		}
-		if err := r.log.has("at the disco", "inbox_test.go", fmt.Sprint("update=", r.dead[0])); err != nil {
+		if err := r.log.has("at the disco", "inbox_test.go", fmt.Sprint("update=", r.deaths()[0])); err != nil {
 			t.Error(err)
 		}
 	})
@@ -364,9 +365,9 @@ func TestAPanicIsLoggedOnceATryAndTheUpdateGivenUpAfterThree(t *testing.T) {
 
 func TestTriesAreCountedAcrossRestarts(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		tries := 0
+		var tries atomic.Int32
 		r.handle = func(context.Context, []models.Update, func(*store.Tx) error) error {
-			tries++
+			tries.Add(1)
 			return errors.New("no")
 		}
 		r.start()
@@ -375,8 +376,8 @@ func TestTriesAreCountedAcrossRestarts(t *testing.T) {
 		r.stopAll()
 		r.start()
 		time.Sleep(time.Minute)
-		if tries != 3 || len(r.dead) != 1 {
-			t.Errorf("%d tries, dead %v", tries, r.dead)
+		if dead := r.deaths(); tries.Load() != 3 || len(dead) != 1 {
+			t.Errorf("%d tries, dead %v", tries.Load(), dead)
 		}
 	})
 }
@@ -411,11 +412,10 @@ func TestAHandlerThatDoesNothingEndsTheUpdate(t *testing.T) {
 
 func TestARolledBackEffectLeavesTheUpdate(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		fail := true
+		var failed atomic.Bool
 		r.handle = func(ctx context.Context, group []models.Update, done func(*store.Tx) error) error {
 			return r.db.Update(func(tx *store.Tx) error {
-				if err := done(tx); err != nil || fail {
-					fail = false
+				if err := done(tx); err != nil || !failed.Swap(true) {
 					return errors.Join(err, errors.New("the effect failed"))
 				}
 				r.remember(group)

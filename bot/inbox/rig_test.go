@@ -148,6 +148,12 @@ func (r *rig) handled() []string {
 	return slices.Clone(r.got)
 }
 
+func (r *rig) deaths() []store.UpdateID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.dead)
+}
+
 func (r *rig) troubles() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,7 +30,7 @@ func TestSD5_NoErrorHoldsTheToken(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the redirect was followed, Referer %q", r.Referer())
 	}))
-	defer other.Close()
+	t.Cleanup(other.Close)
 	echo := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(code)
@@ -62,6 +62,7 @@ func TestSD5_NoErrorHoldsTheToken(t *testing.T) {
 	}
 	for name, handler := range servers {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewServer(handler)
 			server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 			defer server.Close()
