@@ -75,8 +75,11 @@ type Subject struct {
 	Kind SubjectKind `json:"kind"`
 	Text string      `json:"text"`          // the whole of it, unescaped
 	Dir  string      `json:"dir,omitempty"` // the working folder, absolute
-	// Notes are lines shown under the subject, such as the next times of a schedule.
+	// Notes are lines shown under the subject, such as how long a command may run.
 	Notes []string `json:"notes,omitempty"`
+	// Unbound are further lines that the digest leaves out, since they change by themselves while a request waits: the
+	// next times of a schedule.
+	Unbound []string `json:"unbound,omitempty"`
 	// Facts are bound by the digest and compared again before the call runs: folder identities, hashes of files.
 	Facts []Fact `json:"facts,omitempty"`
 }

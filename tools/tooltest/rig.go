@@ -45,7 +45,18 @@ func New(t testing.TB, tooling func(*tools.Workspace) []tools.Tool) *Rig {
 // NewIn is New with the folder of the workspace, and paths that are closed to all tools.
 func NewIn(t testing.TB, dir string, tooling func(*tools.Workspace) []tools.Tool, denied ...string) *Rig {
 	t.Helper()
-	r := &Rig{T: t, DB: store.OpenTest(t)}
+	return build(t, store.OpenTest(t), dir, tooling, denied)
+}
+
+// NewOn is New on a database that the tools share.
+func NewOn(t testing.TB, db *store.DB, tooling func(*tools.Workspace) []tools.Tool) *Rig {
+	t.Helper()
+	return build(t, db, filepath.Join(t.TempDir(), "work"), tooling, nil)
+}
+
+func build(t testing.TB, db *store.DB, dir string, tooling func(*tools.Workspace) []tools.Tool, denied []string) *Rig {
+	t.Helper()
+	r := &Rig{T: t, DB: db}
 	var err error
 	if r.Workspace, err = tools.OpenWorkspace(dir, denied...); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,69 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nod/store"
+	"nod/tools"
+)
+
+// knownGroups are the lazy groups that there are.
+var knownGroups = []string{tools.ConfigGroup}
+
+type activateIn struct {
+	Groups []string `json:"groups" jsonschema:"names of groups; config holds the tools that switch and delete scheduled jobs"`
+}
+
+func activateTools() tools.Tool {
+	return tools.New(tools.Spec[activateIn]{
+		Name: tools.ActivateTools,
+		Description: "Makes groups of further tools available, from your next step on and for the rest of the session. The groups are: " +
+			strings.Join(knownGroups, ", ") + ".",
+		Traits: plumbing,
+		Check:  (*activateIn).check,
+		Label:  func(in activateIn, _ bool) string { return tools.Quote(strings.Join(in.Groups, ", ")) },
+		Run: func(_ context.Context, call tools.Call, in activateIn) (tools.Output, error) {
+			return tools.Output{
+				Text:   "Active from the next step on: " + strings.Join(in.Groups, ", ") + ".",
+				Commit: func(tx *store.Tx) error { return activate(tx, call.Scope.Session, in.Groups) },
+			}, nil
+		},
+	})
+}
+
+func (in *activateIn) check() error {
+	if len(in.Groups) == 0 {
+		return errors.New("name at least one group: " + strings.Join(knownGroups, ", "))
+	}
+	for _, group := range in.Groups {
+		if !slices.Contains(knownGroups, group) {
+			return fmt.Errorf("there is no group %q; the groups are: %s", group, strings.Join(knownGroups, ", "))
+		}
+	}
+	return nil
+}
+
+func activate(tx *store.Tx, session store.SessionID, groups []string) error {
+	active, err := ActiveGroups(tx, session)
+	if err != nil {
+		return err
+	}
+	active = append(active, groups...)
+	slices.Sort(active)
+	return activeGroups.Put(tx, session, slices.Compact(active))
+}
+
+// ActiveGroups are the lazy groups that a session has activated, by name.
+func ActiveGroups(tx *store.Tx, session store.SessionID) ([]string, error) {
+	groups, _, err := activeGroups.Get(tx, session)
+	return groups, err
+}
+
+// ResetGroups puts away what a session has activated.
+func ResetGroups(tx *store.Tx, session store.SessionID) error {
+	return activeGroups.Delete(tx, session)
+}

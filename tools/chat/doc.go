@@ -1,0 +1,24 @@
+// Package chat is the tools of a conversation: send_attachment, ask_user_clarification, write_todos, update_scratchpad and
+// activate_tools.
+//
+// It owns a session's scratchpad and its set of active lazy groups, which change in the commit of a call's outcome. It
+// leaves to others how a file reaches the chat (tools.FilePort), how a question looks, and which tools a round offers.
+package chat
+
+import (
+	"nod/store"
+	"nod/tools"
+)
+
+// Tools are the tools of this package.
+func Tools() []tools.Tool {
+	return []tools.Tool{sendAttachment(), askUserClarification(), writeTodos(), updateScratchpad(), activateTools()}
+}
+
+// plumbing changes nothing outside of nod's own records, so it may run again after a crash.
+var plumbing = tools.Traits{Category: tools.Plumbing, Effect: tools.Read}
+
+var (
+	scratchpads  = store.NewTable[store.SessionID, string]("scratchpads", store.ParseSessionID)
+	activeGroups = store.NewTable[store.SessionID, []string]("active_groups", store.ParseSessionID)
+)
