@@ -18,7 +18,7 @@ var pageFiles embed.FS
 type PageOptions struct {
 	Key    string   // what opens the page; NewKey makes one
 	Hosts  []string // the exact Host values to answer to, such as 127.0.0.1:8080 and localhost:8080
-	Notice string   // a few words under the bot's name, such as which model answers
+	Notice string   // a line above the chat, such as which model answers
 }
 
 // NewKey returns 128 random bits for PageOptions.Key, in hexadecimal.

@@ -172,7 +172,9 @@ function around() {
   const ends = Math.max(action ? until : 0, draft ? draft.until : 0) - Date.now();
   if (ends > 0) actionTimer = setTimeout(() => { chat = { ...chat, action: "", draft: chat.draft?.until > Date.now() ? chat.draft : null }; around(); }, ends);
   const busy = action && until > Date.now();
-  $("status").textContent = busy ? (doing[action] ?? "busy") + "…" : notice || "bot";
+  $("status").textContent = busy ? (doing[action] ?? "busy") + "…" : "bot";
+  $("notice").textContent = $("notice").title = notice ?? "";
+  $("notice").hidden = !notice;
   $("status").classList.toggle("busy", Boolean(busy));
   pending(busy, draft && draft.until > Date.now() ? draft : null);
   composer.setCommands();
@@ -218,6 +220,7 @@ addEventListener("pointerdown", (ev) => { if (!ev.target.closest("#popup")) $("p
 addEventListener("keydown", (ev) => { if (ev.key === "Escape") $("popup").hidden = true; });
 $("viewer").addEventListener("click", () => $("viewer").close());
 $("pinned").addEventListener("click", () => act.jump(chat.pinned.at(-1)));
+$("notice").addEventListener("click", () => $("notice").classList.toggle("open"));
 $("start").querySelector("button").addEventListener("click", () => send("/start"));
 $("theme").addEventListener("click", () => {
   const dark = getComputedStyle(document.documentElement).getPropertyValue("--dark").trim() === "1";

@@ -98,6 +98,11 @@ function replyLine(m, act) {
     el("b", {}, r.from?.first_name ?? ""), el("span", {}, m.quote?.text || words(r)));
 }
 
+// senderLine names who speaks, where that can be somebody else than the bot.
+function senderLine(m) {
+  return m.mine || m.chat.type === "private" ? null : el("p", { class: "forward" }, el("b", {}, m.from?.first_name ?? ""));
+}
+
 function forwardLine(m) {
   const f = m.forward_origin;
   if (!f) return null;
@@ -146,7 +151,7 @@ export function bubble(list, act) {
   const visual = Boolean(m.photo || m.video || m.animation);
   const body = el("div", {
     class: "bubble" + (visual ? " visual" : "") + (text ? "" : " bare") + (m.sticker ? " sticky" : "") + (m.has_protected_content ? " protected" : ""),
-  }, forwardLine(m), replyLine(m, act), ...album,
+  }, senderLine(m), forwardLine(m), replyLine(m, act), ...album,
   text ? el("div", { class: "text" + (said.rich ? " rich" : ""), dir: "auto" }, ...formatted(text, marks, act), el("span", { class: "gap", "aria-hidden": "true" })) : null,
   reactionsOf(m, act), meta);
   const more = el("button", { type: "button", class: "icon dots", "aria-label": "Message menu", onclick: (ev) => act.menu(ev, m) }, "⋯");
