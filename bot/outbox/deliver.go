@@ -2,9 +2,7 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -164,11 +162,7 @@ func (l *lane) upload(ctx context.Context, it *Item, f fix) (store.MessageID, ve
 	if f.asDocument || kind == Photo && info.Size() > maxPhoto {
 		kind = Document
 	}
-	m, err := l.sendFile(ctx, kind, documentParams(it, f, data, caption, mode))
-	if errors.Is(err, os.ErrClosed) {
-		err = fmt.Errorf("reading a file to send: %w", err)
-	}
-	return sent(m, err)
+	return sent(l.sendFile(ctx, kind, documentParams(it, f, data, caption, mode)))
 }
 
 // sendFile sends what d describes as a file of that kind.

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -401,6 +402,29 @@ func TestOnDeadMayQueueAMessage(t *testing.T) {
 		r.flush()
 		if diff := cmp.Diff([]string{"One message could not be delivered."}, said(r.ann)); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+func TestAPanicInADeliveryCostsOneItem(t *testing.T) {
+	inBubble(t, outbox.Options{}, func(r *rig) {
+		r.stop()
+		calls := 0
+		server := r.base
+		r.base = roundTripper(func(q *http.Request) (*http.Response, error) {
+			if calls++; calls == 1 {
+				panic("out of cheese")
+			}
+			return server.RoundTrip(q)
+		})
+		r.start(outbox.Options{})
+		r.put(text(r.ann, "poison"), text(r.ann, "behind it"))
+		r.flush()
+		if diff := cmp.Diff([]string{"behind it"}, said(r.ann)); diff != "" {
+			t.Error(diff)
+		}
+		if err := r.log.has("out of cheese", "item=1"); err != nil || len(r.deaths()) != 1 {
+			t.Errorf("dead %v, %v", r.deaths(), err)
 		}
 	})
 }

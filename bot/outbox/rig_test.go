@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -12,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	tg "github.com/go-telegram/bot"
 	"go.uber.org/goleak"
 
 	"nod/bot/emulator"
@@ -30,6 +30,7 @@ type rig struct {
 	server *emulator.Server
 	ann    *emulator.Person
 	db     *store.DB
+	base   http.RoundTripper
 	dir    string
 	log    *logBuffer
 	out    *outbox.Outbox
@@ -47,6 +48,7 @@ func inBubble(t *testing.T, o outbox.Options, fn func(*rig)) {
 		r := &rig{T: t, server: emulator.New(emulator.Options{}), db: store.OpenTest(t), log: &logBuffer{}}
 		r.dir = filepath.Join(t.TempDir(), "outbox")
 		r.ann = r.server.Private(ann)
+		r.base = emulator.Transport(r.server)
 		r.start(o)
 		defer func() { r.stop() }()
 		fn(r)
@@ -56,11 +58,11 @@ func inBubble(t *testing.T, o outbox.Options, fn func(*rig)) {
 // start opens an outbox on the rig's database and runs it; it is also what happens at a restart.
 func (r *rig) start(o outbox.Options) {
 	r.Helper()
-	client, err := tg.New(emulator.Token, tg.WithSkipGetMe(), tg.WithHTTPClient(time.Minute, outbox.NewWire(emulator.Token, emulator.Transport(r.server))))
+	o.Dir, o.Log = r.dir, slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	client, _, err := outbox.NewClient(emulator.Token, "https://api.test", r.base, o.Log)
 	if err != nil {
 		r.Fatal(err)
 	}
-	o.Dir, o.Log = r.dir, slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if o.OnDead == nil {
 		o.OnDead = func(_ *store.Tx, d outbox.Dead) {
 			r.mu.Lock()
