@@ -154,17 +154,25 @@ func startNod(t *testing.T, task nodTask) *exec.Cmd {
 // SIGTERM; the best of ten because other tests load the machine too.
 func TestSTOP2_DeadlineOverrunIsShort(t *testing.T) {
 	isolations(t, func(t *testing.T, _ int, r *Runner) {
-		const timeout, bound = 100 * time.Millisecond, 200 * time.Millisecond
+		const bound = 200 * time.Millisecond
 		var overruns []time.Duration
-		for range 10 {
+		for try := range 10 {
+			timeout := time.Duration(try+1) * 100 * time.Millisecond
+			dir := tempDir(t)
 			res, err := r.Run(t.Context(), Command{
-				Line: `trap "" TERM; setsid sleep 600 & while :; do sleep 600; done`,
-				Dir:  tempDir(t), Timeout: timeout, Env: []string{mark(t)},
+				Line: `trap "" TERM; echo >up; setsid sleep 600 & while :; do sleep 600; done`,
+				Dir:  dir, Timeout: timeout, Env: []string{mark(t)},
 			})
-			if err != nil || !res.TimedOut || res.Signal != "SIGKILL" {
+			if err != nil || !res.TimedOut {
 				t.Fatalf("result = %+v, %v", res, err)
 			}
 			expectNone(t)
+			if !exists(dir, "up") {
+				continue // the machine is too busy for this timeout
+			}
+			if res.Signal != "SIGKILL" {
+				t.Errorf("result = %+v", res)
+			}
 			if overruns = append(overruns, res.Duration-timeout); overruns[len(overruns)-1] <= bound {
 				return
 			}
