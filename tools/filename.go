@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"crypto/rand"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -11,7 +12,7 @@ import (
 const (
 	maxName      = 120 // bytes of a safe name
 	maxExtension = 16  // bytes of an ending that is kept when a name is cut, with its dot
-	maxNamesakes = 1000
+	maxNamesakes = 50 // numbered ones, before random names
 	namelessFile = "file"
 )
 
@@ -66,12 +67,15 @@ func extension(name string) string {
 	return ext
 }
 
-// numbered is the n-th name for files that are called alike: report.pdf, report-2.pdf …
-func numbered(name string, n int) string {
+// alternative is the n-th name for files that are called alike: report.pdf, report-2.pdf … and in the end random ones.
+func alternative(name string, n int) string {
 	if n == 1 {
 		return name
 	}
 	suffix := "-" + strconv.Itoa(n)
+	if n > maxNamesakes {
+		suffix = "-" + strings.ToLower(rand.Text()[:10])
+	}
 	ext := extension(name)
 	stem := strings.TrimSuffix(name, ext)
 	return shorten(stem, maxName-len(ext)-len(suffix)) + suffix + ext

@@ -79,7 +79,7 @@ func (w *Workspace) Resolve(path string, access Access) (Place, error) {
 	if err != nil {
 		return Place{}, fmt.Errorf("%s can't be used: %w", path, plainError(err))
 	}
-	return w.place(canonical, access)
+	return w.place(w.asSecret(canonical), access)
 }
 
 func (w *Workspace) place(canonical string, access Access) (Place, error) {

@@ -57,7 +57,7 @@ func (w *Workspace) Root() *os.Root { return w.root }
 // Close lets the folder go.
 func (w *Workspace) Close() error { return w.root.Close() }
 
-// Shown is how people see an absolute path: relative to the workspace where it lies inside.
+// Shown is how people see a path: relative to the workspace where it is absolute and lies inside, else as it is.
 func (w *Workspace) Shown(path string) string {
 	if rel, ok := beneath(w.dir, filepath.Clean(path)); ok {
 		return rel
@@ -77,8 +77,8 @@ func (w *Workspace) CreateUpload(name string) (f *os.File, shown string, err err
 	}
 	defer folder.Close()
 	safe := SafeName(name)
-	for n := 1; n <= maxNamesakes; n++ {
-		unique := numbered(safe, n)
+	for n := 1; ; n++ {
+		unique := alternative(safe, n)
 		f, err := folder.OpenFile(unique, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 		if err == nil {
 			return f, filepath.Join(uploadsDir, unique), nil
@@ -87,7 +87,6 @@ func (w *Workspace) CreateUpload(name string) (f *os.File, shown string, err err
 			return nil, "", fmt.Errorf("making a file for an upload: %w", err)
 		}
 	}
-	return nil, "", fmt.Errorf("making a file for an upload: there are %d files named like %s already", maxNamesakes, safe)
 }
 
 const ownedByNod = "belongs to nod itself, and no tool may touch it"
@@ -123,6 +122,22 @@ func (w *Workspace) denies(canonical string) bool {
 	return false
 }
 
+// asSecret gives what lies in secrets/ under another name of that folder the name that the rules know.
+func (w *Workspace) asSecret(canonical string) string {
+	secrets := filepath.Join(w.dir, secretsDir)
+	folder, err := os.Lstat(secrets)
+	if err != nil || !folder.IsDir() {
+		return canonical
+	}
+	for at := canonical; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if info, err := os.Lstat(at); err == nil && os.SameFile(info, folder) {
+			rest, _ := beneath(at, canonical)
+			return filepath.Join(secrets, rest)
+		}
+	}
+	return canonical
+}
+
 func (w *Workspace) closedFolders() []fs.FileInfo {
 	var closed []fs.FileInfo
 	for _, path := range w.denied {
@@ -140,7 +155,13 @@ type Guard struct {
 }
 
 // Guard is for one walk.
-func (w *Workspace) Guard() Guard { return Guard{w: w, closed: w.closedFolders()} }
+func (w *Workspace) Guard() Guard {
+	g := Guard{w: w, closed: w.closedFolders()}
+	if secrets, err := os.Lstat(filepath.Join(w.dir, secretsDir)); err == nil {
+		g.closed = append(g.closed, secrets)
+	}
+	return g
+}
 
 // Skips says whether a walk that began higher up leaves out the entry at a canonical path: what no rule can open, and
 // secrets/.

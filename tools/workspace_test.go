@@ -123,6 +123,21 @@ func TestFILE1UploadsAreUnique(t *testing.T) {
 	}
 }
 
+func TestFILE1ManyOfOneName(t *testing.T) {
+	w := openWorkspace(t)
+	seen := map[string]bool{}
+	for range 60 {
+		f, shown, err := w.CreateUpload("photo.jpg")
+		if err != nil || seen[shown] || !strings.HasSuffix(shown, ".jpg") {
+			t.Fatalf("%q, %v", shown, err)
+		}
+		seen[shown] = true
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestSC2UploadsThroughALink: a folder for uploads that is a link leads nowhere.
 func TestSC2UploadsThroughALink(t *testing.T) {
 	w := openWorkspace(t)

@@ -186,7 +186,7 @@ func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, cfg
 	var all []tools.Tool
 	all = append(all, fs.Tools(workspace)...)
 	all = append(all, shell.Tools()...)
-	all = append(all, chat.Tools()...)
+	all = append(all, chat.Tools(workspace)...)
 	all = append(all, jobs.Tools(db, book, cfg.Zone, agent.MainAgent)...)
 	return all
 }

@@ -51,7 +51,7 @@ func (tr *tray) Send(_ *store.Tx, to store.Address, f tools.File) error {
 
 func newRig(t *testing.T) (*tooltest.Rig, *tray) {
 	t.Helper()
-	r := tooltest.New(t, func(*tools.Workspace) []tools.Tool { return chat.Tools() })
+	r := tooltest.New(t, chat.Tools)
 	tr := &tray{kept: map[string]string{}}
 	r.Scope.Ports.Files = tr
 	return r, tr

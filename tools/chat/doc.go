@@ -10,9 +10,9 @@ import (
 	"nod/tools"
 )
 
-// Tools are the tools of this package.
-func Tools() []tools.Tool {
-	return []tools.Tool{sendAttachment(), askUserClarification(), writeTodos(), updateScratchpad(), activateTools()}
+// Tools are the tools of this package. Labels show paths relative to w; the calls themselves use the workspace of their scope.
+func Tools(w *tools.Workspace) []tools.Tool {
+	return []tools.Tool{sendAttachment(w), askUserClarification(), writeTodos(), updateScratchpad(), activateTools()}
 }
 
 // plumbing changes nothing outside of nod's own records, so it may run again after a crash.

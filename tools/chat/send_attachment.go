@@ -24,7 +24,7 @@ type sendIn struct {
 	AsDocument bool   `json:"as_document,omitempty" jsonschema:"send a picture, video or sound as a plain file, unchanged (default false)"`
 }
 
-func sendAttachment() tools.Tool {
+func sendAttachment(w *tools.Workspace) tools.Tool {
 	return tools.New(tools.Spec[sendIn]{
 		Name: tools.SendAttachment,
 		Description: "Sends a file from the workspace to the user in this chat: pictures, videos and sound so that they show or play, everything " +
@@ -32,8 +32,8 @@ func sendAttachment() tools.Tool {
 		// A write, though nothing happens before the commit of the outcome, so that several files keep their order.
 		Traits: tools.Traits{Category: tools.Chat, Effect: tools.Write, Needs: tools.FilesPort},
 		Check:  (*sendIn).check,
-		Label:  func(in sendIn, _ bool) string { return tools.Quote(in.FilePath) },
-		Target: func(in sendIn) string { return in.FilePath },
+		Label:  func(in sendIn, _ bool) string { return tools.Quote(w.Shown(in.FilePath)) },
+		Target: func(in sendIn) string { return w.Shown(in.FilePath) },
 		Judge:  judgeSend,
 		Run:    runSend,
 	})

@@ -34,8 +34,8 @@ type writer[In any] struct {
 func (w writer[In]) tool(workspace *tools.Workspace) tools.Tool {
 	return tools.New(tools.Spec[In]{
 		Name: w.name, Description: w.description, Traits: writes, Check: w.check, Judge: w.judge, Run: w.run,
-		Label:  func(in In, _ bool) string { return tools.Quote(shown(workspace, w.path(in))) },
-		Target: func(in In) string { return shown(workspace, w.path(in)) },
+		Label:  func(in In, _ bool) string { return tools.Quote(workspace.Shown(w.path(in))) },
+		Target: func(in In) string { return workspace.Shown(w.path(in)) },
 	})
 }
 
@@ -78,7 +78,9 @@ func (w writer[In]) judge(_ context.Context, scope tools.Scope, in In) (tools.Ju
 		return tools.Judged{}, err
 	}
 	judged.Subject.Kind = approvals.Diff
-	judged.Subject.Text, judged.Subject.Notes = diff(old, data)
+	if judged.Subject.Text, judged.Subject.Notes, err = diff(old, data); err != nil {
+		return tools.Judged{}, err
+	}
 	if !place.Inside {
 		judged.Subject.Notes = append(judged.Subject.Notes, "Outside of the workspace: "+place.Path.Canonical)
 	}

@@ -10,7 +10,6 @@ package fs
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"nod/approvals"
 	"nod/tools"
@@ -51,14 +50,6 @@ func judgeRead[In any](path func(In) string) func(context.Context, tools.Scope, 
 // hold opens the place that a call was let through for.
 func hold(call tools.Call, path string, access tools.Access) (*tools.Held, error) {
 	return call.Scope.Workspace.Hold(path, access, call.Approved.Subject())
-}
-
-// shown is a path for a label: relative to the workspace where its words say that it lies inside.
-func shown(w *tools.Workspace, path string) string {
-	if filepath.IsAbs(path) {
-		return w.Shown(path)
-	}
-	return path
 }
 
 // count is a number with its noun.

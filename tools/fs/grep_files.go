@@ -51,7 +51,7 @@ func grepFiles(w *tools.Workspace) tools.Tool {
 		Check:  (*grepIn).check,
 		Label: func(in grepIn, full bool) string {
 			if full {
-				return fmt.Sprintf("%s in %s", tools.Quote(in.Pattern), shown(w, in.Path))
+				return fmt.Sprintf("%s in %s", tools.Quote(in.Pattern), w.Shown(in.Path))
 			}
 			return tools.Quote(in.Pattern)
 		},

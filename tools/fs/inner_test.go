@@ -1,10 +1,12 @@
 package fs
 
 import (
+	"fmt"
 	"io/fs"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -164,3 +166,78 @@ func checkLines(t *testing.T, old file, line int, content string) {
 type fakeInfo struct{ fs.FileInfo }
 
 func (fakeInfo) Size() int64 { return 0 }
+
+// FuzzDiff: what a card shows, applied to the file as it was, gives the file as it becomes.
+func FuzzDiff(f *testing.F) {
+	f.Add("a\nb\n", "a\nc\n")
+	f.Add("", "x")
+	f.Add("x\n\n\ny", "x\n\ny\n")
+	f.Add("a\r\nb\r\n", "a\r\n")
+	f.Fuzz(func(t *testing.T, from, to string) {
+		if from == to || binary([]byte(from)) {
+			return
+		}
+		text, _, err := diff(file{shown: "f", data: []byte(from), info: fakeInfo{}}, []byte(to))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if onlyCRLF(from) && onlyCRLF(to) {
+			from, to = strings.ReplaceAll(from, "\r\n", "\n"), strings.ReplaceAll(to, "\r\n", "\n")
+		}
+		if got := applyDiff(t, text, lines(from)); got != to {
+			t.Errorf("%q with the diff %q is %q, not %q", from, text, got, to)
+		}
+	})
+}
+
+// applyDiff follows a unified diff of old line by line.
+func applyDiff(t *testing.T, diff string, old []string) string {
+	t.Helper()
+	var out []string
+	at, added := 0, false
+	for _, line := range lines(diff)[2:] {
+		var start, n int
+		switch mark, text := line[0], line[1:]; mark {
+		case '@':
+			if _, err := fmt.Sscanf(line, "@@ -%d,%d", &start, &n); err != nil {
+				n = 1
+			}
+			if n > 0 {
+				start--
+			}
+			out = append(out, old[at:start]...)
+			at = start
+		case '+':
+			out = append(out, text)
+		case '-', ' ':
+			if at >= len(old) || strings.TrimSuffix(old[at], "\n") != strings.TrimSuffix(text, "\n") {
+				t.Fatalf("the diff %q does not fit line %d of %q", diff, at+1, old)
+			}
+			if mark == ' ' {
+				out = append(out, old[at])
+			}
+			at++
+		case '\\': // no newline at the end of the line before
+			if added {
+				out[len(out)-1] = strings.TrimSuffix(out[len(out)-1], "\n")
+			}
+		}
+		added = line[0] == '+'
+	}
+	return strings.Join(append(out, old[at:]...), "")
+}
+
+// TestDiffOfABigFile: a card for the largest file that can be changed is made in bearable time.
+func TestDiffOfABigFile(t *testing.T) {
+	var a, b strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&a, "line %d of the old file\n", i)
+		fmt.Fprintf(&b, "line %d of the new file\n", i*7)
+	}
+	start := time.Now()
+	text, _, err := diff(file{shown: "f", data: []byte(a.String()), info: fakeInfo{}}, []byte(b.String()))
+	if err != nil || strings.Count(text, "\n+") < 200_000 {
+		t.Errorf("the diff has %d bytes, %v", len(text), err)
+	}
+	t.Logf("%d bytes in %v", len(text), time.Since(start))
+}

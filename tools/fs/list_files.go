@@ -47,7 +47,7 @@ func listFiles(w *tools.Workspace) tools.Tool {
 			}
 			return nil
 		},
-		Label: func(in listIn, _ bool) string { return tools.Quote(shown(w, in.Path)) },
+		Label: func(in listIn, _ bool) string { return tools.Quote(w.Shown(in.Path)) },
 		Judge: judgeRead(func(in listIn) string { return in.Path }),
 		Run:   runListFiles,
 	})

@@ -55,13 +55,13 @@ func readFile(w *tools.Workspace) tools.Tool {
 			return needPath(in.Path)
 		},
 		Label: func(in readIn, full bool) string {
-			label := tools.Quote(shown(w, in.Path))
+			label := tools.Quote(w.Shown(in.Path))
 			if full && (in.StartLine > 1 || in.EndLine > 0) {
 				label += fmt.Sprintf(" from line %d", in.StartLine)
 			}
 			return label
 		},
-		Target: func(in readIn) string { return shown(w, in.Path) },
+		Target: func(in readIn) string { return w.Shown(in.Path) },
 		Judge:  judgeRead(func(in readIn) string { return in.Path }),
 		Run:    runReadFile,
 	})

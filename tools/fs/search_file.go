@@ -42,11 +42,11 @@ func searchFile(w *tools.Workspace) tools.Tool {
 		Check:  (*searchIn).check,
 		Label: func(in searchIn, full bool) string {
 			if full {
-				return fmt.Sprintf("%q in %s", in.Query, tools.Quote(shown(w, in.Path)))
+				return fmt.Sprintf("%q in %s", in.Query, tools.Quote(w.Shown(in.Path)))
 			}
-			return tools.Quote(shown(w, in.Path))
+			return tools.Quote(w.Shown(in.Path))
 		},
-		Target: func(in searchIn) string { return shown(w, in.Path) },
+		Target: func(in searchIn) string { return w.Shown(in.Path) },
 		Judge:  judgeRead(func(in searchIn) string { return in.Path }),
 		Run:    runSearchFile,
 	})
