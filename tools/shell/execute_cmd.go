@@ -69,7 +69,7 @@ func label(in executeArgs, full bool) string {
 	}
 	for _, command := range split(in.Command) {
 		for _, word := range command {
-			if word != "" && !assignment.MatchString(word) {
+			if word != "" && !assigns(word) {
 				return tools.Quote(word)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,12 +20,17 @@ import (
 // maxScript is the largest file that is hashed, in bytes; a larger one is told by its size and times.
 const maxScript = 16 << 20
 
+// Programs that run a file named among their arguments, without their version numbers, and words that another command
+// follows.
 var (
-	interpreter = regexp.MustCompile(`^(?:.*/)?(?:sh|bash|dash|zsh|ksh|fish|source|\.|python[0-9.]*|node|deno|bun|ruby|perl|php|lua[0-9.]*|Rscript|tclsh|pwsh|osascript)$`)
-	inline      = regexp.MustCompile(`^-[a-z]*c$`)
-	wrapper     = regexp.MustCompile(`^(?:.*/)?(?:env|exec|command|nohup|setsid|time|timeout|nice|ionice|stdbuf|sudo|doas|xargs|then|do|else|if|while|until|!)$`)
-	assignment  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
-	duration    = regexp.MustCompile(`^[0-9.]+[smhd]?$`)
+	interpreters = []string{
+		"sh", "bash", "dash", "zsh", "ksh", "fish", "source", "python", "node", "deno", "bun", "ruby", "perl", "php", "lua",
+		"Rscript", "tclsh", "pwsh", "osascript",
+	}
+	wrappers = []string{
+		"env", "exec", "command", "nohup", "setsid", "time", "timeout", "nice", "ionice", "stdbuf", "sudo", "doas", "xargs",
+		"if", "then", "else", "elif", "while", "until", "do", "!",
+	}
 )
 
 // scripts lists the files that a command line runs by name, as in "./run.sh", "sh build.sh" and "python3 x.py": what
@@ -34,8 +39,7 @@ var (
 func scripts(line string) []string {
 	var files []string
 	for _, command := range split(line) {
-		for len(command) > 0 && (assignment.MatchString(command[0]) || wrapper.MatchString(command[0]) ||
-			strings.HasPrefix(command[0], "-") || duration.MatchString(command[0])) {
+		for len(command) > 0 && precedes(command[0]) {
 			command = command[1:]
 		}
 		if len(command) == 0 {
@@ -44,18 +48,37 @@ func scripts(line string) []string {
 		if program := command[0]; strings.Contains(program, "/") {
 			files = append(files, program)
 		}
-		if interpreter.MatchString(command[0]) {
+		if interprets(command[0]) {
 			files = append(files, operand(command[1:])...)
 		}
 	}
 	return files
 }
 
+// precedes says whether a word stands before the program that it runs: an assignment, a wrapper, or its flag or time.
+func precedes(word string) bool {
+	return assigns(word) || slices.Contains(wrappers, filepath.Base(word)) || strings.HasPrefix(word, "-") ||
+		word != "" && word[0] >= '0' && word[0] <= '9' && strings.Trim(word, "0123456789.smhd") == ""
+}
+
+// assigns says whether a word sets a variable, as in A=1.
+func assigns(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+}
+
+// interprets says whether a program runs the file that it is given.
+func interprets(program string) bool {
+	return program == "." || slices.Contains(interpreters, strings.TrimRight(filepath.Base(program), "0123456789."))
+}
+
 // operand is the first word that is no flag, or the scripts of a line given with -c.
 func operand(words []string) []string {
 	for i, word := range words {
 		switch {
-		case inline.MatchString(word) && i+1 < len(words):
+		case strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.HasSuffix(word, "c") && i+1 < len(words):
 			return scripts(words[i+1])
 		case word != "" && !strings.HasPrefix(word, "-"):
 			return []string{word}

@@ -155,9 +155,9 @@ func (e ending) result(stopped bool) Result {
 	return r
 }
 
-// shimEnv is the shim's own environment; the command's travels in the spec. It needs few threads, and a build with the
+// shimEnv is the shim's own environment; the command's travels in the spec. One processor starts it a millisecond sooner, and a build with the
 // race detector would sleep a second at its end.
-var shimEnv = []string{"GOMAXPROCS=2", "GORACE=atexit_sleep_ms=0"}
+var shimEnv = []string{"GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0"}
 
 // start starts the shim for c and tells it what to do.
 func start(iso isolation, c Command) (_ *process, err error) {
