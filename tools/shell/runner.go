@@ -155,8 +155,8 @@ func (e ending) result(stopped bool) Result {
 	return r
 }
 
-// shimEnv is the shim's own environment; the command's travels in the spec. One processor starts it a millisecond sooner, and a build with the
-// race detector would sleep a second at its end.
+// shimEnv is the shim's own environment; the command's travels in the spec. With one processor it starts a
+// millisecond sooner, and a build with the race detector would sleep a second at its end.
 var shimEnv = []string{"GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0"}
 
 // start starts the shim for c and tells it what to do.
