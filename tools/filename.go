@@ -12,7 +12,7 @@ import (
 const (
 	maxName      = 120 // bytes of a safe name
 	maxExtension = 16  // bytes of an ending that is kept when a name is cut, with its dot
-	maxNamesakes = 50 // numbered ones, before random names
+	maxNamesakes = 50  // numbered ones, before random names
 	namelessFile = "file"
 )
 

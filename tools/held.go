@@ -117,7 +117,7 @@ func OpenRegular(folder *os.Root, name, shown string) (*os.File, fs.FileInfo, er
 	if err != nil {
 		return nil, nil, fmt.Errorf("looking at %s: %w", shown, plainError(err))
 	}
-	if err := CheckRegular(before, shown); err != nil {
+	if err := checkRegular(before, shown); err != nil {
 		return nil, nil, err
 	}
 	// O_NONBLOCK: a FIFO that was put there since Lstat must not hold the call up.
@@ -130,7 +130,7 @@ func OpenRegular(folder *os.Root, name, shown string) (*os.File, fs.FileInfo, er
 		err = errors.New("it was replaced meanwhile")
 	}
 	if err == nil {
-		err = CheckRegular(info, shown)
+		err = checkRegular(info, shown)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("opening %s: %w", shown, plainError(err)), f.Close())
@@ -138,9 +138,9 @@ func OpenRegular(folder *os.Root, name, shown string) (*os.File, fs.FileInfo, er
 	return f, info, nil
 }
 
-// CheckRegular refuses everything but a regular file with one name. A hard link is a way to have a file from elsewhere in
+// checkRegular refuses everything but a regular file with one name. A hard link is a way to have a file from elsewhere in
 // a folder where it is free to read (SAFETY.md S-C4).
-func CheckRegular(info fs.FileInfo, shown string) error {
+func checkRegular(info fs.FileInfo, shown string) error {
 	switch kind := info.Mode().Type(); {
 	case kind == fs.ModeDir:
 		return fmt.Errorf("%s is a folder; list_files shows what is in it", shown)

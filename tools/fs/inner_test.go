@@ -139,7 +139,7 @@ func checkLines(t *testing.T, old file, line int, content string) {
 	if line < 1 {
 		return
 	}
-	if data, _, err := (insertIn{Line: line, Content: content, Placement: after}).insert(old); err == nil && len(before) > 0 {
+	if data, _, err := (insertIn{Line: line, Content: content, Placement: placedAfter}).insert(old); err == nil && len(before) > 0 {
 		_, made := cutMark(string(data))
 		added := max(1, len(lines(content)))
 		if got := lines(made); len(got) != len(before)+added && strings.HasSuffix(text, "\n") {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	before = "before"
-	after  = "after"
+	placedBefore = "before"
+	placedAfter  = "after"
 )
 
 type insertIn struct {
@@ -26,7 +26,7 @@ type insertIn struct {
 // Refine bounds the line and lists the placements.
 func (insertIn) Refine(p map[string]*jsonschema.Schema) {
 	p["line"].Minimum = jsonschema.Ptr(1.0)
-	p["placement"].Enum = []any{before, after}
+	p["placement"].Enum = []any{placedBefore, placedAfter}
 }
 
 func insertAtLine(w *tools.Workspace) tools.Tool {
@@ -37,7 +37,7 @@ func insertAtLine(w *tools.Workspace) tools.Tool {
 		path: func(in insertIn) string { return in.Path },
 		check: func(in *insertIn) error {
 			if in.Placement == "" {
-				in.Placement = after
+				in.Placement = placedAfter
 			}
 			return needPath(in.Path)
 		},
@@ -56,7 +56,7 @@ func (in insertIn) insert(old file) ([]byte, string, error) {
 	}
 	added := withEnds(in.Content, lineEnd(text))
 	at := in.Line
-	if in.Placement == before || len(all) == 0 {
+	if in.Placement == placedBefore || len(all) == 0 {
 		at--
 	}
 	all = splice(all, at, at, added, lineEnd(text))
