@@ -22,15 +22,17 @@ func joinLabel(name, about string, limit int) string {
 	if utf8.RuneCountInString(label) <= limit {
 		return label
 	}
-	tight := clipLabel(label, limit-1)
-	kept := len(tight) - len("…")
-	switch first, last := strings.Index(label, "`"), strings.LastIndex(label, "`"); {
-	case last < kept:
-		return clipLabel(label, limit)
-	case first < kept:
-		return tight + "`"
+	cut := clipLabel(label, limit)
+	kept := len(cut) - len("…")
+	first, last := strings.Index(label, "`"), strings.LastIndex(label, "`")
+	if first < 0 || first >= kept || last < kept {
+		return cut // not within the backticks
 	}
-	return tight
+	cut = clipLabel(label, limit-1)
+	if first < len(cut)-len("…") {
+		cut += "`"
+	}
+	return cut
 }
 
 // clipLabel cuts at a rune's edge and says so with an ellipsis.
