@@ -9,24 +9,8 @@ import (
 	tg "github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
-	"nod/bot/outbox"
+	"nod/bot/inbox"
 )
-
-// ErrToken says that Telegram refuses the bot's token.
-var ErrToken = errors.New("Telegram refuses the token: check TELEGRAM_BOT_TOKEN, and ask @BotFather for a new one if it was revoked")
-
-// clientTimeout is the library's own limit for one call. It must exceed the longest poll and a slow upload; the caller's
-// context is what usually ends a call.
-const clientTimeout = 10 * time.Minute
-
-// NewClient makes the Bot API client that all calls go through. api has no final slash.
-func NewClient(token, api string, wire *outbox.Wire) (*tg.Bot, error) {
-	client, err := tg.New(token, tg.WithServerURL(api), tg.WithHTTPClient(clientTimeout, wire), tg.WithSkipGetMe())
-	if err != nil {
-		return nil, fmt.Errorf("making the Telegram client: %w", err)
-	}
-	return client, nil
-}
 
 // whoTimeout bounds one try of getMe: the first call for a bot that was idle can be slow.
 const whoTimeout = 30 * time.Second
@@ -42,7 +26,7 @@ func WhoAmI(ctx context.Context, client *tg.Bot) (models.User, error) {
 		case err == nil:
 			return *me, nil
 		case errors.Is(err, tg.ErrorUnauthorized), errors.Is(err, tg.ErrorNotFound):
-			return models.User{}, ErrToken
+			return models.User{}, inbox.ErrToken
 		case ctx.Err() != nil:
 			return models.User{}, fmt.Errorf("asking Telegram who the bot is: %w", err)
 		}

@@ -256,11 +256,15 @@ func displayName(u *models.User) string {
 	return nameOr(name, nameOr(u.Username, fmt.Sprint(u.ID)))
 }
 
-// addressOf is where a message was written. The General topic of a forum has no number of its own (TELEGRAM.md).
+// addressOf is where a message was written. Messages of a forum's General topic come without a number; the outbox knows
+// what to make of ours.
 func addressOf(m *models.Message) store.Address {
 	at := store.Address{Chat: store.ChatID(m.Chat.ID)}
-	if m.IsTopicMessage && m.MessageThreadID != generalTopic {
+	switch {
+	case m.IsTopicMessage:
 		at.Topic = m.MessageThreadID
+	case m.Chat.IsForum:
+		at.Topic = generalTopic
 	}
 	return at
 }

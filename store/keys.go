@@ -113,7 +113,7 @@ func ParseSeq[K Key](parse func([]byte) (K, error)) func([]byte) (Seq[K], error)
 	}
 }
 
-// Address is where a conversation takes place: a chat, and in a forum one of its topics (0 outside of forums and in
+// Address is where a conversation takes place: a chat, and in a forum one of its topics (0 outside of forums, 1 for
 // the General topic).
 type Address struct {
 	Chat  ChatID `json:"chat"`

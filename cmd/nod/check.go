@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	"nod/agent/llm"
-	"nod/bot"
 	"nod/bot/outbox"
 	"nod/store"
 	"nod/tools/shell"
@@ -65,7 +65,7 @@ func printFindings(w io.Writer, findings []finding) error {
 func checkToken(ctx context.Context, cfg Config) finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	client, err := bot.NewClient(string(cfg.Token), cfg.API, outbox.NewWire(string(cfg.Token), nil))
+	client, _, err := outbox.NewClient(string(cfg.Token), cfg.API, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return finding{"telegram", problem, err.Error()}
 	}

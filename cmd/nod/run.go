@@ -41,6 +41,7 @@ type wiring struct {
 	model    http.RoundTripper // nil: the network
 	restart  func()            // nil: the tool is not offered
 	unpaced  bool
+	control  bool      // whether other commands reach this one through the socket in NOD_HOME
 	notice   io.Writer // where a pairing link is printed
 	greeting string    // what the owner is told at the start, in Markdown; "" for nothing
 	ready    func()    // called once everything runs
@@ -58,7 +59,7 @@ func runCommand(ctx context.Context, _ []string, out stdio) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	err = run(ctx, wiring{config: cfg, log: log, restart: func() { cancel(errRestart) }, notice: out.out})
+	err = run(ctx, wiring{config: cfg, log: log, control: true, restart: func() { cancel(errRestart) }, notice: out.out})
 	if err == nil && errors.Is(context.Cause(ctx), errRestart) {
 		return reexec()
 	}
@@ -86,8 +87,7 @@ func run(ctx context.Context, w wiring) (err error) {
 
 	// The way out: Telegram and the outbox.
 	access := bot.Access{}
-	wire := outbox.NewWire(string(cfg.Token), w.telegram)
-	client, err := bot.NewClient(string(cfg.Token), cfg.API, wire)
+	client, wire, err := outbox.NewClient(string(cfg.Token), cfg.API, w.telegram, log)
 	if err != nil {
 		return err
 	}
@@ -150,16 +150,10 @@ func run(ctx context.Context, w wiring) (err error) {
 		w.ready()
 	}
 	// In this order they end: nothing new comes in, turns finish, and what they said is sent.
-	return runStaged(ctx, log, []loop{
+	loops := []loop{
 		{name: "polling", run: poller.Run, limit: time.Second},
 		{name: "the inbox", run: updates.Run, limit: time.Second},
-		{name: "the command menu", run: func(ctx context.Context) error {
-			if err := router.RegisterCommands(ctx, client); err != nil {
-				log.Warn("the chat has no command menu", "err", err)
-			}
-			return nil
-		}, limit: time.Second},
-		{name: "the control socket", run: (&control{db: db, username: me.Username, log: log, home: cfg.Home}).Run, limit: time.Second},
+		{name: "the command menu", run: func(ctx context.Context) error { return menu(ctx, router, client, log) }, limit: time.Second},
 		{name: "the clock", run: clock.Run, limit: time.Second},
 		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
 		{name: "the gate", run: gate.Run, limit: time.Second},
@@ -168,7 +162,19 @@ func run(ctx context.Context, w wiring) (err error) {
 				log.Warn("some messages will be sent after the next start", "err", err)
 			}
 		}},
-	})
+	}
+	if w.control {
+		loops = append(loops, loop{name: "the control socket", run: (&control{db: db, username: me.Username, log: log, home: cfg.Home}).Run, limit: time.Second})
+	}
+	return runStaged(ctx, log, loops)
+}
+
+// menu writes the chat's command menu. Without one everything still works.
+func menu(ctx context.Context, router *bot.Router, client *tg.Bot, log *slog.Logger) error {
+	if err := router.RegisterCommands(ctx, client); err != nil && ctx.Err() == nil {
+		log.Warn("the chat has no command menu", "err", err)
+	}
+	return nil
 }
 
 // migrate rewrites everything that is filed under a group that became a supergroup.
@@ -219,7 +225,7 @@ func settle(db *store.DB, rules *approvals.Rules, access bot.Access, cfg Config,
 func whoAmI(ctx context.Context, cfg Config, client *tg.Bot) (models.User, error) {
 	if client == nil {
 		var err error
-		if client, err = bot.NewClient(string(cfg.Token), cfg.API, outbox.NewWire(string(cfg.Token), nil)); err != nil {
+		if client, _, err = outbox.NewClient(string(cfg.Token), cfg.API, nil, slog.New(slog.DiscardHandler)); err != nil {
 			return models.User{}, err
 		}
 	}

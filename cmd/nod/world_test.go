@@ -46,6 +46,7 @@ type world struct {
 	workspace string
 	wire      string // of the model, see llm.Model
 	config    func(*Config)
+	control   bool // opens the control socket; not on the fake clock
 	logs      *logBuffer
 
 	stop func() error
@@ -89,7 +90,7 @@ func (w *world) start() {
 	go func() {
 		done <- run(ctx, wiring{
 			config: cfg, log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), notice: w.logs,
+			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), notice: w.logs, control: w.control,
 			restart: func() { cancel(errRestart) }, ready: func() { close(ready) },
 		})
 	}()
