@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,13 +21,15 @@ import (
 	"nod/agent/llm"
 	"nod/agent/llm/scripted"
 	"nod/bot/emulator"
+	"nod/store"
 )
 
 // TestDialogs holds the conversations of testdata/dialog, each on both of the model's wires. A dialog is a txtar archive.
-// Its files "workspace/…" and "home/…" are there at the start, "transcript" is what the person sees at the end, "calls"
-// the API calls that it took, and "after/…" are files of the workspace as they must be then (-update writes transcript
-// and calls). What comes before the files is the conversation, one step a line; lines that begin with blanks go on with
-// the step above:
+// Its files "workspace/…" and "home/…" are there at the start, "transcript" is what the person sees at the end ("transcript
+// bob" and "transcript in team" what is seen elsewhere), "calls" the API calls that it took, and "after/…" are files of the
+// workspace as they must be then (-update writes transcripts and calls). The file "config" has lines such as "owners none",
+// "owners user bob", "models one two", "window 4000" (tokens) and "zone Europe/Rome". What comes before the files is the
+// conversation, one step a line; lines that begin with blanks go on with the step above:
 //
 //	# a comment                       # real: without the fake clock, since a process is started
 //	user> text                        Ann writes; also bob> for someone else who is known under that name
@@ -32,13 +37,24 @@ import (
 //	edit> text                        Ann changes her last message
 //	press> label                      Ann presses a button, and waits until the press is answered
 //	send> document|photo|voice name   Ann sends a file (a small one, made up)
+//	forward> text                     Ann forwards what somebody else wrote
 //	model> steps                      the model's next answer, in the form of scripted.ParseReply
 //	bot< part                         waits until the bot shows a message that contains the text
 //	bot! part                         no message of the bot contains the text
+//	notice< part                      waits until the terminal shows the text
+//	answer< part                      the last press was answered with a notice that contains the text
 //	asked< part                       waits until a request to the model contains the text
+//	asked! part                       no request to the model contains the text
+//	as bob                            from here on Bob does and sees what Ann did and saw above; "as user" ends it
+//	in team                           from here on it happens in the group Team, "in team/builds" in a topic there, until
+//	                                  "in private"; "in team basic" makes it a basic group, "in team forum" one with topics
+//	supergroup                        the basic group becomes a supergroup
 //	wait 20m                          time passes
-//	restart                           nod is ended and started again
-//	fault method n spec               the next n calls fail: drop-before, drop-after, 502, 429:SECONDS, 400:TEXT
+//	stop, start                       nod is ended, and started again
+//	restart                           both
+//	fault method n spec               the next n calls fail: drop-before, drop-after, 502, 429:SECONDS, hang, 400:TEXT
+//
+// $CODE stands for the code of the pairing link that the terminal showed last.
 func TestDialogs(t *testing.T) {
 	files, err := filepath.Glob("testdata/dialog/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -66,14 +82,27 @@ func TestDialogs(t *testing.T) {
 type dialog struct {
 	*world
 	t      *testing.T
-	people map[string]*emulator.Person
-	own    int // Ann's last message
+	people map[string]emulator.User
+	groups map[string]*emulator.Group
+	topics map[string]int
+	places map[string]*emulator.Person // by the names of their transcripts
+	who    string
+	where  string // "" for private chats, "team" or "team/builds"
+	own    int    // the last message of whoever acts
+	answer emulator.Answer
+}
+
+func newDialog(t *testing.T, w *world) *dialog {
+	return &dialog{
+		world: w, t: t, people: map[string]emulator.User{"user": ann}, groups: map[string]*emulator.Group{}, topics: map[string]int{},
+		places: map[string]*emulator.Person{"transcript": w.ann}, who: "user",
+	}
 }
 
 func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string) {
 	w := newWorld(t)
 	w.wire = wire
-	d := &dialog{world: w, t: t, people: map[string]*emulator.Person{"user": w.ann}}
+	d := newDialog(t, w)
 	for _, f := range archive.Files {
 		dir, rest, _ := strings.Cut(f.Name, "/")
 		switch dir {
@@ -81,6 +110,8 @@ func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string) 
 			w.write(rest, string(f.Data))
 		case "home":
 			d.writeHome(rest, f.Data)
+		case "config":
+			w.config = d.configured(string(f.Data))
 		}
 	}
 	w.start()
@@ -96,6 +127,100 @@ func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string) 
 		t.Errorf("%d answers of the model were not asked for", left)
 	}
 	d.check(file, archive, wire)
+}
+
+// configured reads the lines of a dialog's config.
+func (d *dialog) configured(text string) func(*Config) {
+	type setting struct {
+		key   string
+		words []string
+	}
+	var all []setting
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); len(words) > 0 {
+			all = append(all, setting{words[0], words[1:]})
+		}
+	}
+	return func(cfg *Config) {
+		for _, s := range all {
+			if err := d.configure(cfg, s.key, s.words); err != nil {
+				d.t.Fatalf("config: %s: %v", s.key, err)
+			}
+		}
+	}
+}
+
+func (d *dialog) configure(cfg *Config, key string, words []string) (err error) {
+	switch key {
+	case "owners":
+		cfg.Owners = nil
+		for _, name := range words {
+			if name != "none" {
+				cfg.Owners = append(cfg.Owners, store.UserID(d.known(name).ID))
+			}
+		}
+	case "models":
+		first := cfg.Models[0]
+		cfg.Models = nil
+		for _, name := range words {
+			first.Name = name
+			cfg.Models = append(cfg.Models, first)
+		}
+	case "window":
+		cfg.Models[0].ContextWindow, err = strconv.Atoi(words[0])
+	case "zone":
+		cfg.Zone, err = time.LoadLocation(words[0])
+	default:
+		err = errors.New("there is no such setting")
+	}
+	return err
+}
+
+// known is the user of that name.
+func (d *dialog) known(name string) emulator.User {
+	u, ok := d.people[name]
+	if !ok {
+		u = emulator.User{ID: int64(200 + len(d.people)), FirstName: strings.ToUpper(name[:1]) + name[1:]}
+		d.people[name] = u
+	}
+	return u
+}
+
+// at is a person in the place where the dialog takes place.
+func (d *dialog) at(name string) *emulator.Person {
+	u := d.known(name)
+	if d.where == "" {
+		p := d.telegram.Private(u)
+		if name != "user" {
+			d.places["transcript "+name] = p
+		}
+		return p
+	}
+	title, _, _ := strings.Cut(d.where, "/")
+	p := d.groups[title].Person(u).In(d.topics[d.where])
+	d.places["transcript in "+d.where] = p
+	return p
+}
+
+// actor is whoever acts now.
+func (d *dialog) actor() *emulator.Person { return d.at(d.who) }
+
+// move makes the dialog go on elsewhere.
+func (d *dialog) move(place string) {
+	place, kind, _ := strings.Cut(place, " ")
+	title, topic, _ := strings.Cut(place, "/")
+	if title == "private" {
+		d.where = ""
+		return
+	}
+	if d.groups[title] == nil {
+		o := emulator.GroupOptions{Title: strings.ToUpper(title[:1]) + title[1:], Basic: kind == "basic", Forum: topic != "" || kind == "forum"}
+		d.groups[title] = d.telegram.NewGroup(o, ann)
+	}
+	if topic != "" && d.topics[place] == 0 {
+		d.topics[place] = d.groups[title].NewTopic(ann, topic)
+	}
+	d.where = place
 }
 
 func (d *dialog) writeHome(name string, data []byte) {
@@ -131,7 +256,10 @@ func (d *dialog) step(step string) {
 	if m == nil {
 		d.t.Fatalf("no step: %q", step)
 	}
-	verb, text := m[1]+m[2], m[3]
+	verb, text := m[1]+m[2], d.expand(m[3])
+	if d.happens(verb, text) || d.shows(verb, text) {
+		return
+	}
 	switch verb {
 	case "model>":
 		reply, err := scripted.ParseReply(text)
@@ -140,57 +268,105 @@ func (d *dialog) step(step string) {
 		}
 		d.model.push(reply)
 	case "press>":
-		d.press(d.ann, text)
+		d.answer = d.press(d.actor(), text)
 	case "reply>":
-		d.own = d.ann.SendText(text, emulator.ReplyTo(d.newest())).ID
+		d.own = d.actor().SendText(text, emulator.ReplyTo(d.newest())).ID
 	case "edit>":
-		if err := d.ann.Edit(d.own, text); err != nil {
+		if err := d.actor().Edit(d.own, text); err != nil {
 			d.t.Fatal(err)
 		}
 	case "send>":
 		d.send(text)
-	case "bot<":
-		d.sees(d.ann, text)
-	case "bot!":
-		d.settle()
-		if shown := d.ann.Transcript(); strings.Contains(shown, text) {
-			d.t.Errorf("the bot shows %q:\n%s", text, shown)
+	case "forward>":
+		d.actor().SendText(text, emulator.ForwardedFrom(emulator.User{ID: 999, FirstName: "Mallory"}, time.Now()))
+	default:
+		if m[2] != ">" {
+			d.t.Fatalf("no step: %q", step)
 		}
-	case "asked<":
-		d.asked(text)
+		sent := d.at(m[1]).SendText(text)
+		if m[1] == d.who {
+			d.own = sent.ID
+		}
+	}
+}
+
+// happens takes the steps that change the circumstances.
+func (d *dialog) happens(verb, text string) bool {
+	d.t.Helper()
+	switch verb {
+	case "as":
+		d.known(text)
+		d.who = text
+	case "in":
+		d.move(text)
+	case "supergroup":
+		d.groups[d.where] = d.groups[d.where].Migrate()
 	case "wait":
 		d.wait(text)
+	case "stop":
+		d.end()
+	case "start":
+		d.start()
 	case "restart":
 		d.end()
 		d.start()
 	case "fault":
 		d.fault(strings.Fields(text))
 	default:
-		if m[2] != ">" {
-			d.t.Fatalf("no step: %q", step)
-		}
-		d.speak(m[1], text)
+		return false
 	}
+	return true
 }
 
-// speak has somebody write to the bot in private.
-func (d *dialog) speak(name, text string) {
-	p := d.people[name]
-	if p == nil {
-		p = d.telegram.Private(emulator.User{ID: int64(200 + len(d.people)), FirstName: strings.ToUpper(name[:1]) + name[1:]})
-		d.people[name] = p
+// shows takes the steps that look at what others have done.
+func (d *dialog) shows(verb, text string) bool {
+	d.t.Helper()
+	switch verb {
+	case "bot<":
+		d.sees(d.actor(), text)
+	case "bot!":
+		d.settle()
+		if shown := d.actor().Transcript(); strings.Contains(shown, text) {
+			d.t.Errorf("the bot shows %q:\n%s", text, shown)
+		}
+	case "notice<":
+		d.noticed(text)
+	case "answer<":
+		if !strings.Contains(d.answer.Text, text) {
+			d.t.Errorf("the press was answered with %q, want %q", d.answer.Text, text)
+		}
+	case "asked<":
+		d.asked(text)
+	case "asked!":
+		d.settle()
+		if d.hasAsked(text) {
+			d.t.Errorf("a request to the model contains %q", text)
+		}
+	default:
+		return false
 	}
-	sent := p.SendText(text)
-	if name == "user" {
-		d.own = sent.ID
+	return true
+}
+
+var codeForm = regexp.MustCompile(`start=(\S+)`)
+
+// expand puts in the code that the terminal showed.
+func (d *dialog) expand(text string) string {
+	if !strings.Contains(text, "$CODE") {
+		return text
 	}
+	links := codeForm.FindAllStringSubmatch(d.notices.String(), -1)
+	if len(links) == 0 {
+		d.t.Fatal("the terminal has shown no pairing link")
+	}
+	return strings.ReplaceAll(text, "$CODE", links[len(links)-1][1])
 }
 
 // newest is the bot's newest message with buttons, or else its newest.
 func (d *dialog) newest() (id int) {
 	d.t.Helper()
 	buttons := false
-	for _, m := range d.ann.Messages() {
+	for _, m := range d.actor().Messages() {
 		if m.From == nil || !m.From.IsBot {
 			continue
 		}
@@ -202,38 +378,46 @@ func (d *dialog) newest() (id int) {
 	return id
 }
 
-func (d *dialog) send(text string) {
-	kind, name, _ := strings.Cut(text, " ")
-	upload := emulator.Upload{Name: name, Data: []byte("content of " + name)}
-	switch kind {
-	case "document":
-		d.ann.SendDocument(upload)
-	case "voice":
-		d.ann.SendVoice(upload)
-	case "photo":
-		upload.Data = tinyPNG
-		d.ann.SendPhoto(upload)
-	default:
-		d.t.Fatalf("no kind of file: %q", kind)
+// tap presses a button without waiting for an answer.
+func (d *dialog) tap(label string) {
+	d.t.Helper()
+	ctx, cancel := d.within()
+	defer cancel()
+	m, err := d.ann.WaitButton(ctx, label)
+	if err == nil {
+		_, err = d.ann.PressOn(m.ID, label)
+	}
+	if err != nil {
+		d.t.Fatalf("pressing %q: %v", label, err)
 	}
 }
 
+// asked waits until a request to the model contains a text.
 func (d *dialog) asked(text string) {
 	d.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		changed := d.telegram.Changed()
-		for _, r := range d.service.Requests() {
-			if strings.Contains(string(r.Body), text) {
-				return
-			}
+	d.until(fmt.Sprintf("a request to the model that contains %q", text), func() bool { return d.hasAsked(text) })
+}
+
+func (d *dialog) hasAsked(text string) bool {
+	for _, r := range d.service.Requests() {
+		if strings.Contains(string(r.Body), text) {
+			return true
 		}
-		select {
-		case <-changed:
-		case <-time.After(50 * time.Millisecond):
-		}
+	}
+	return false
+}
+
+func (d *dialog) noticed(text string) {
+	d.t.Helper()
+	d.until(fmt.Sprintf("a notice that contains %q", text), func() bool { return strings.Contains(d.notices.String(), text) })
+}
+
+// until waits for something that shows elsewhere than in a chat.
+func (d *dialog) until(what string, ok func() bool) {
+	d.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			d.t.Fatalf("no request to the model contains %q", text)
+			d.t.Fatalf("waiting for %s", what)
 		}
 	}
 }
@@ -265,6 +449,8 @@ func (d *dialog) fault(words []string) {
 		f = emulator.DropAfter()
 	case "502":
 		f = emulator.BadGateway()
+	case "hang":
+		f = emulator.Hang()
 	case "429":
 		seconds, err := strconv.Atoi(arg)
 		if err != nil {
@@ -301,7 +487,10 @@ func (d *dialog) settle() {
 // check compares what is expected at the end, or writes it.
 func (d *dialog) check(file string, archive *txtar.Archive, wire string) {
 	d.t.Helper()
-	got := map[string]string{"transcript": d.ann.Transcript(), "calls": d.callList()}
+	got := map[string]string{"calls": d.callList()}
+	for name, p := range d.places {
+		got[name] = p.Transcript()
+	}
 	if *update && wire == llm.WireChat {
 		d.rewrite(file, archive, got)
 		return
@@ -324,7 +513,7 @@ func (d *dialog) check(file string, archive *txtar.Archive, wire string) {
 }
 
 func (d *dialog) rewrite(file string, archive *txtar.Archive, got map[string]string) {
-	for _, name := range []string{"transcript", "calls"} {
+	for _, name := range slices.Sorted(maps.Keys(got)) {
 		i := -1
 		for n, f := range archive.Files {
 			if f.Name == name {

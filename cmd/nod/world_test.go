@@ -48,6 +48,7 @@ type world struct {
 	config    func(*Config)
 	control   bool // opens the control socket; not on the fake clock
 	logs      *logBuffer
+	notices   *logBuffer // what the terminal shows
 
 	stop func() error
 }
@@ -58,7 +59,7 @@ func newWorld(t testing.TB) *world {
 	dir := t.TempDir()
 	w := &world{
 		t: t, telegram: emulator.New(emulator.Options{}), model: newModelScript(),
-		home: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "workspace"), logs: &logBuffer{},
+		home: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "workspace"), logs: &logBuffer{}, notices: &logBuffer{},
 	}
 	w.ann = w.telegram.Private(ann)
 	w.service = scripted.New(w.model.next)
@@ -90,7 +91,7 @@ func (w *world) start() {
 	go func() {
 		done <- run(ctx, wiring{
 			config: cfg, log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), notice: w.logs, control: w.control,
+			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), notice: w.notices, control: w.control,
 			restart: func() { cancel(errRestart) }, ready: func() { close(ready) },
 		})
 	}()
@@ -133,7 +134,7 @@ func (w *world) sees(p *emulator.Person, text string) emulator.Message {
 }
 
 // press waits for a button, presses it and waits until the press is answered.
-func (w *world) press(p *emulator.Person, label string) {
+func (w *world) press(p *emulator.Person, label string) emulator.Answer {
 	w.t.Helper()
 	ctx, cancel := w.within()
 	defer cancel()
@@ -145,9 +146,18 @@ func (w *world) press(p *emulator.Person, label string) {
 	if err != nil {
 		w.t.Fatalf("pressing %q: %v", label, err)
 	}
-	if _, err := press.Answer(ctx); err != nil {
-		w.t.Fatalf("waiting for the answer to %q: %v", label, err)
+	return w.answerTo(press)
+}
+
+func (w *world) answerTo(press *emulator.Press) emulator.Answer {
+	w.t.Helper()
+	ctx, cancel := w.within()
+	defer cancel()
+	answer, err := press.Answer(ctx)
+	if err != nil {
+		w.t.Fatal(err)
 	}
+	return answer
 }
 
 // modelScript hands out replies in order. A request waits for its reply: a dialog says what the model says after it

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"nod/bot/emulator"
+)
+
+// send is the step send>. The first line says what:
+//
+//	document|photo|video|audio|voice NAME [SIZE]   a file, small and made up, or one of SIZE bytes that Telegram does not hand out
+//	album NAME NAME …                              files that go out together
+//	sticker 🙂 · location 1.5 2.5 · contact NUMBER NAME · poll QUESTION / OPTION / OPTION
+//
+// A name in Go's quotes may hold anything. What stands on further lines is the caption.
+func (d *dialog) send(text string) {
+	d.t.Helper()
+	head, caption, _ := strings.Cut(text, "\n")
+	kind, rest, _ := strings.Cut(head, " ")
+	var opts []emulator.Option
+	if caption != "" {
+		opts = append(opts, emulator.Caption(caption))
+	}
+	var sent emulator.Message
+	switch kind {
+	case "album":
+		var files []emulator.Upload
+		for _, name := range strings.Fields(rest) {
+			files = append(files, d.upload(name))
+		}
+		all := d.ann.SendAlbum(files, opts...)
+		sent = all[len(all)-1]
+	case "sticker":
+		sent = d.ann.SendSticker(rest, d.upload("sticker.webp"))
+	case "location":
+		at := strings.Fields(rest)
+		sent = d.ann.SendLocation(d.number(at[0]), d.number(at[1]))
+	case "contact":
+		number, name, _ := strings.Cut(rest, " ")
+		sent = d.ann.SendContact(number, name)
+	case "poll":
+		parts := strings.Split(rest, " / ")
+		sent = d.ann.SendPoll(parts[0], parts[1:])
+	default:
+		sent = d.sendFile(kind, d.upload(rest), opts)
+	}
+	d.own = sent.ID
+}
+
+func (d *dialog) sendFile(kind string, u emulator.Upload, opts []emulator.Option) emulator.Message {
+	d.t.Helper()
+	switch kind {
+	case "document":
+		return d.ann.SendDocument(u, opts...)
+	case "photo":
+		return d.ann.SendPhoto(u, opts...)
+	case "video":
+		return d.ann.SendVideo(u, opts...)
+	case "audio":
+		return d.ann.SendAudio(u, opts...)
+	case "voice":
+		return d.ann.SendVoice(u, opts...)
+	}
+	d.t.Fatalf("no kind of file: %q", kind)
+	return emulator.Message{}
+}
+
+// upload makes up a file from "NAME [SIZE]".
+func (d *dialog) upload(text string) emulator.Upload {
+	d.t.Helper()
+	name, size, _ := strings.Cut(text, " ")
+	if quoted, err := strconv.QuotedPrefix(text); err == nil {
+		size = strings.TrimSpace(text[len(quoted):])
+		if name, err = strconv.Unquote(quoted); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	u := emulator.Upload{Name: name}
+	switch {
+	case size != "":
+		u.Size = int64(d.number(size))
+	case strings.HasSuffix(name, ".png"):
+		u.Data = tinyPNG
+	default:
+		u.Data = []byte("content of " + name)
+	}
+	return u
+}
+
+func (d *dialog) number(s string) float64 {
+	d.t.Helper()
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return n
+}
+
+// stale presses the newest button of that label which any message of Ann's chat ever had.
+func (d *dialog) stale(label string) {
+	d.t.Helper()
+	message, data := 0, ""
+	for _, c := range d.telegram.Calls("sendMessage", "editMessageText") {
+		var markup struct {
+			Rows [][]struct {
+				Text string `json:"text"`
+				Data string `json:"callback_data"`
+			} `json:"inline_keyboard"`
+		}
+		if c.Code != 200 || json.Unmarshal([]byte(c.Params["reply_markup"]), &markup) != nil {
+			continue
+		}
+		var shown struct {
+			ID int `json:"message_id"`
+		}
+		if err := json.Unmarshal(c.Result, &shown); err != nil {
+			d.t.Fatal(err)
+		}
+		for _, row := range markup.Rows {
+			for _, b := range row {
+				if b.Text == label {
+					message, data = shown.ID, b.Data
+				}
+			}
+		}
+	}
+	if message == 0 {
+		d.t.Fatalf("no message ever had a button %q", label)
+	}
+	d.notice = d.answerTo(d.ann.PressData(message, data)).Text
+}
+
+// typing waits until the bot shows that it types, or looks that it does not.
+func (d *dialog) typing(want bool) {
+	d.t.Helper()
+	if !want {
+		if action := d.ann.Action(); action != "" {
+			d.t.Errorf("the bot is %s", action)
+		}
+		return
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for d.ann.Action() == "" {
+		if time.Now().After(deadline) {
+			d.t.Fatal("the bot does not show that it works")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
