@@ -36,13 +36,16 @@ import (
 //	reply> text                       Ann replies to the bot's newest message with buttons, or else to its newest
 //	edit> text                        Ann changes her last message
 //	press> label                      Ann presses a button, and waits until the press is answered
-//	send> document|photo|voice name   Ann sends a file (a small one, made up)
+//	tap> label                        the same without waiting
+//	stale> label                      Ann presses a button that was there once, as an old client may
+//	send> document|photo|… name       Ann sends a file or the like: see send in story_steps_test.go
 //	forward> text                     Ann forwards what somebody else wrote
 //	model> steps                      the model's next answer, in the form of scripted.ParseReply
 //	bot< part                         waits until the bot shows a message that contains the text
 //	bot! part                         no message of the bot contains the text
-//	notice< part                      waits until the terminal shows the text
-//	answer< part                      the last press was answered with a notice that contains the text
+//	notice< part                      the last press was answered with a notice that contains the text
+//	terminal< part                    waits until the terminal shows the text
+//	typing<, typing!                  the bot is shown to be at work; it is not
 //	asked< part                       waits until a request to the model contains the text
 //	asked! part                       no request to the model contains the text
 //	as bob                            from here on Bob does and sees what Ann did and saw above; "as user" ends it
@@ -89,7 +92,7 @@ type dialog struct {
 	who    string
 	where  string // "" for private chats, "team" or "team/builds"
 	own    int    // the last message of whoever acts
-	answer emulator.Answer
+	notice string // what the last press was answered with
 }
 
 func newDialog(t *testing.T, w *world) *dialog {
@@ -268,7 +271,11 @@ func (d *dialog) step(step string) {
 		}
 		d.model.push(reply)
 	case "press>":
-		d.answer = d.press(d.actor(), text)
+		d.notice = d.press(d.actor(), text).Text
+	case "tap>":
+		d.tap(text)
+	case "stale>":
+		d.stale(text)
 	case "reply>":
 		d.own = d.actor().SendText(text, emulator.ReplyTo(d.newest())).ID
 	case "edit>":
@@ -330,11 +337,13 @@ func (d *dialog) shows(verb, text string) bool {
 			d.t.Errorf("the bot shows %q:\n%s", text, shown)
 		}
 	case "notice<":
-		d.noticed(text)
-	case "answer<":
-		if !strings.Contains(d.answer.Text, text) {
-			d.t.Errorf("the press was answered with %q, want %q", d.answer.Text, text)
+		if !strings.Contains(d.notice, text) {
+			d.t.Errorf("the press was answered with %q, want %q", d.notice, text)
 		}
+	case "terminal<":
+		d.until(fmt.Sprintf("the terminal to show %q", text), func() bool { return strings.Contains(d.terminal.String(), text) })
+	case "typing<", "typing!":
+		d.typing(verb == "typing<")
 	case "asked<":
 		d.asked(text)
 	case "asked!":
@@ -355,7 +364,7 @@ func (d *dialog) expand(text string) string {
 	if !strings.Contains(text, "$CODE") {
 		return text
 	}
-	links := codeForm.FindAllStringSubmatch(d.notices.String(), -1)
+	links := codeForm.FindAllStringSubmatch(d.terminal.String(), -1)
 	if len(links) == 0 {
 		d.t.Fatal("the terminal has shown no pairing link")
 	}
@@ -383,9 +392,9 @@ func (d *dialog) tap(label string) {
 	d.t.Helper()
 	ctx, cancel := d.within()
 	defer cancel()
-	m, err := d.ann.WaitButton(ctx, label)
+	m, err := d.actor().WaitButton(ctx, label)
 	if err == nil {
-		_, err = d.ann.PressOn(m.ID, label)
+		_, err = d.actor().PressOn(m.ID, label)
 	}
 	if err != nil {
 		d.t.Fatalf("pressing %q: %v", label, err)
@@ -405,11 +414,6 @@ func (d *dialog) hasAsked(text string) bool {
 		}
 	}
 	return false
-}
-
-func (d *dialog) noticed(text string) {
-	d.t.Helper()
-	d.until(fmt.Sprintf("a notice that contains %q", text), func() bool { return strings.Contains(d.notices.String(), text) })
 }
 
 // until waits for something that shows elsewhere than in a chat.

@@ -31,19 +31,19 @@ func (d *dialog) send(text string) {
 		for _, name := range strings.Fields(rest) {
 			files = append(files, d.upload(name))
 		}
-		all := d.ann.SendAlbum(files, opts...)
+		all := d.actor().SendAlbum(files, opts...)
 		sent = all[len(all)-1]
 	case "sticker":
-		sent = d.ann.SendSticker(rest, d.upload("sticker.webp"))
+		sent = d.actor().SendSticker(rest, d.upload("sticker.webp"))
 	case "location":
 		at := strings.Fields(rest)
-		sent = d.ann.SendLocation(d.number(at[0]), d.number(at[1]))
+		sent = d.actor().SendLocation(d.number(at[0]), d.number(at[1]))
 	case "contact":
 		number, name, _ := strings.Cut(rest, " ")
-		sent = d.ann.SendContact(number, name)
+		sent = d.actor().SendContact(number, name)
 	case "poll":
 		parts := strings.Split(rest, " / ")
-		sent = d.ann.SendPoll(parts[0], parts[1:])
+		sent = d.actor().SendPoll(parts[0], parts[1:])
 	default:
 		sent = d.sendFile(kind, d.upload(rest), opts)
 	}
@@ -54,15 +54,15 @@ func (d *dialog) sendFile(kind string, u emulator.Upload, opts []emulator.Option
 	d.t.Helper()
 	switch kind {
 	case "document":
-		return d.ann.SendDocument(u, opts...)
+		return d.actor().SendDocument(u, opts...)
 	case "photo":
-		return d.ann.SendPhoto(u, opts...)
+		return d.actor().SendPhoto(u, opts...)
 	case "video":
-		return d.ann.SendVideo(u, opts...)
+		return d.actor().SendVideo(u, opts...)
 	case "audio":
-		return d.ann.SendAudio(u, opts...)
+		return d.actor().SendAudio(u, opts...)
 	case "voice":
-		return d.ann.SendVoice(u, opts...)
+		return d.actor().SendVoice(u, opts...)
 	}
 	d.t.Fatalf("no kind of file: %q", kind)
 	return emulator.Message{}
@@ -130,20 +130,20 @@ func (d *dialog) stale(label string) {
 	if message == 0 {
 		d.t.Fatalf("no message ever had a button %q", label)
 	}
-	d.notice = d.answerTo(d.ann.PressData(message, data)).Text
+	d.notice = d.answerTo(d.actor().PressData(message, data)).Text
 }
 
 // typing waits until the bot shows that it types, or looks that it does not.
 func (d *dialog) typing(want bool) {
 	d.t.Helper()
 	if !want {
-		if action := d.ann.Action(); action != "" {
+		if action := d.actor().Action(); action != "" {
 			d.t.Errorf("the bot is %s", action)
 		}
 		return
 	}
 	deadline := time.Now().Add(10 * time.Second)
-	for d.ann.Action() == "" {
+	for d.actor().Action() == "" {
 		if time.Now().After(deadline) {
 			d.t.Fatal("the bot does not show that it works")
 		}

@@ -48,7 +48,7 @@ type world struct {
 	config    func(*Config)
 	control   bool // opens the control socket; not on the fake clock
 	logs      *logBuffer
-	notices   *logBuffer // what the terminal shows
+	terminal  *logBuffer // what is printed for people
 
 	stop func() error
 }
@@ -59,7 +59,7 @@ func newWorld(t testing.TB) *world {
 	dir := t.TempDir()
 	w := &world{
 		t: t, telegram: emulator.New(emulator.Options{}), model: newModelScript(),
-		home: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "workspace"), logs: &logBuffer{}, notices: &logBuffer{},
+		home: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "workspace"), logs: &logBuffer{}, terminal: &logBuffer{},
 	}
 	w.ann = w.telegram.Private(ann)
 	w.service = scripted.New(w.model.next)
@@ -91,7 +91,7 @@ func (w *world) start() {
 	go func() {
 		done <- run(ctx, wiring{
 			config: cfg, log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), notice: w.notices, control: w.control,
+			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), notice: w.terminal, control: w.control,
 			restart: func() { cancel(errRestart) }, ready: func() { close(ready) },
 		})
 	}()
