@@ -454,3 +454,36 @@ func TestFind(t *testing.T) {
 		return err
 	})
 }
+
+// Drop closes what can come to nothing any more, once, and leaves what has been decided as it is.
+func TestNOD2_Drop(t *testing.T) {
+	tests := []struct {
+		name   string
+		verb   Verb
+		want   State
+		closed int
+	}{
+		{"waiting", "", Withdrawn, 1},
+		{"approved, not redeemed", VerbApprove, Withdrawn, 2},
+		{"rejected", VerbReject, Rejected, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t)
+			p := r.ask(command("ls"))
+			if test.verb != "" {
+				r.decide(p.ID, test.verb)
+			}
+			for range 2 {
+				r.update(func(tx *store.Tx) error { return r.gate.Drop(tx, p.Request.Call, "the call is over") })
+			}
+			if got := r.get(p.ID); got.State != test.want || (got.State == Withdrawn) != (got.Reason == "the call is over") {
+				t.Errorf("it is %s: %q", got.State, got.Reason)
+			}
+			if _, closed := r.cards.counts(); closed != test.closed {
+				t.Errorf("its card was closed %d times, want %d", closed, test.closed)
+			}
+			r.update(func(tx *store.Tx) error { return r.gate.Drop(tx, "no such call", "") })
+		})
+	}
+}

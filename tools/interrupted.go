@@ -10,7 +10,11 @@ import (
 	"nod/store"
 )
 
-const unknownOutcome = "Interrupted: nod was restarted while this call ran. Whether it had an effect is unknown. The user chose not to run it again; do not repeat it unless asked."
+const (
+	unknownOutcome = "Interrupted: nod was restarted while this call ran. Whether it had an effect is unknown."
+	choseNot       = " The user chose not to run it again; do not repeat it unless asked."
+	nobodyChose    = " There is nobody who could decide to run it again."
+)
 
 // interrupted asks what should become of a call that was running when an earlier process ended and that may have had
 // effects. It is never run again unasked. fault says why it could not be run again.
@@ -18,7 +22,10 @@ func (r *run) interrupted(ctx context.Context, fault *Outcome) (Outcome, error) 
 	var stale store.ApprovalID // the question whose answer was about something else than what would run now
 	for {
 		p, err := r.askInterrupted(ctx, stale)
-		if err != nil {
+		switch {
+		case errors.Is(err, approvals.ErrNobody):
+			return r.finish(Outcome{State: Cancelled, Text: unknownOutcome + nobodyChose}, nil)
+		case err != nil:
 			return Outcome{}, err
 		}
 		p, err = r.gate.Wait(ctx, p.ID)
@@ -28,7 +35,7 @@ func (r *run) interrupted(ctx context.Context, fault *Outcome) (Outcome, error) 
 		case err != nil:
 			return Outcome{}, fmt.Errorf("waiting for a decision on interrupted call %s: %w", r.exec.Call, err)
 		case p.State != approvals.RunAgain:
-			return r.finish(Outcome{State: Cancelled, Text: unknownOutcome}, nil)
+			return r.finish(Outcome{State: Cancelled, Text: unknownOutcome + choseNot}, nil)
 		case fault != nil:
 			return r.finish(Outcome{State: Cancelled, Text: "Interrupted, and it can't be run again: " + fault.Text}, nil)
 		}
@@ -44,7 +51,7 @@ func (r *run) cutInterrupted(ctx context.Context) (Outcome, error) {
 	if !errors.Is(context.Cause(ctx), ErrStopped) {
 		return Outcome{}, ErrLeft
 	}
-	return r.finish(Outcome{State: Cancelled, Text: unknownOutcome}, nil)
+	return r.finish(Outcome{State: Cancelled, Text: unknownOutcome + " The turn was stopped, so it was not run again."}, nil)
 }
 
 // askInterrupted puts the question once; after another restart the same one still waits.
