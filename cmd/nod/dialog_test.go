@@ -33,6 +33,7 @@ import (
 //
 //	# a comment                       # real: without the fake clock, since a process is started
 //	user> text                        Ann writes; also bob> for someone else who is known under that name
+//	delete>                           Ann deletes her last message
 //	reply> text                       Ann replies to the bot's newest message with buttons, or else to its newest
 //	edit> text                        Ann changes her last message
 //	press> label                      Ann presses a button, and waits until the press is answered
@@ -42,6 +43,7 @@ import (
 //	forward> text                     Ann forwards what somebody else wrote
 //	model> steps                      the model's next answer, in the form of scripted.ParseReply
 //	bot< part                         waits until the bot shows a message that contains the text
+//	soon< part                        the same, within a second
 //	bot! part                         no message of the bot contains the text
 //	notice< part                      the last press was answered with a notice that contains the text
 //	terminal< part                    waits until the terminal shows the text
@@ -52,6 +54,8 @@ import (
 //	in team                           from here on it happens in the group Team, "in team/builds" in a topic there, until
 //	                                  "in private"; "in team basic" makes it a basic group, "in team forum" one with topics
 //	supergroup                        the basic group becomes a supergroup
+//	file> name                        a file of the workspace is written, with what stands on the lines below
+//	link> name target                 a symbolic link is made in the workspace
 //	wait 20m                          time passes
 //	stop, start                       nod is ended, and started again
 //	restart                           both
@@ -118,11 +122,8 @@ func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string) 
 		}
 	}
 	w.start()
-	for _, step := range dialogSteps(string(archive.Comment)) {
-		d.step(step)
-		if t.Failed() {
-			return
-		}
+	if d.play(string(archive.Comment)); t.Failed() {
+		return
 	}
 	d.settle()
 	w.end()
@@ -130,6 +131,16 @@ func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string) 
 		t.Errorf("%d answers of the model were not asked for", left)
 	}
 	d.check(file, archive, wire)
+}
+
+// play takes the steps of a conversation, up to one that fails.
+func (d *dialog) play(text string) {
+	d.t.Helper()
+	for _, step := range dialogSteps(text) {
+		if d.step(step); d.t.Failed() {
+			return
+		}
+	}
 }
 
 // configured reads the lines of a dialog's config.
@@ -260,7 +271,7 @@ func (d *dialog) step(step string) {
 		d.t.Fatalf("no step: %q", step)
 	}
 	verb, text := m[1]+m[2], d.expand(m[3])
-	if d.happens(verb, text) || d.shows(verb, text) {
+	if d.happens(verb, text) || d.shows(verb, text) || d.acts(verb, text) {
 		return
 	}
 	switch verb {
@@ -272,18 +283,12 @@ func (d *dialog) step(step string) {
 		d.model.push(reply)
 	case "press>":
 		d.notice = d.press(d.actor(), text).Text
-	case "tap>":
-		d.tap(text)
-	case "stale>":
-		d.stale(text)
 	case "reply>":
 		d.own = d.actor().SendText(text, emulator.ReplyTo(d.newest())).ID
 	case "edit>":
 		if err := d.actor().Edit(d.own, text); err != nil {
 			d.t.Fatal(err)
 		}
-	case "send>":
-		d.send(text)
 	case "forward>":
 		d.actor().SendText(text, emulator.ForwardedFrom(emulator.User{ID: 999, FirstName: "Mallory"}, time.Now()))
 	default:
@@ -342,8 +347,6 @@ func (d *dialog) shows(verb, text string) bool {
 		}
 	case "terminal<":
 		d.until(fmt.Sprintf("the terminal to show %q", text), func() bool { return strings.Contains(d.terminal.String(), text) })
-	case "typing<", "typing!":
-		d.typing(verb == "typing<")
 	case "asked<":
 		d.asked(text)
 	case "asked!":
@@ -385,20 +388,6 @@ func (d *dialog) newest() (id int) {
 		}
 	}
 	return id
-}
-
-// tap presses a button without waiting for an answer.
-func (d *dialog) tap(label string) {
-	d.t.Helper()
-	ctx, cancel := d.within()
-	defer cancel()
-	m, err := d.actor().WaitButton(ctx, label)
-	if err == nil {
-		_, err = d.actor().PressOn(m.ID, label)
-	}
-	if err != nil {
-		d.t.Fatalf("pressing %q: %v", label, err)
-	}
 }
 
 // asked waits until a request to the model contains a text.

@@ -2,12 +2,66 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"nod/bot/emulator"
 )
+
+// acts takes the steps of what people do beside writing, and of what they notice at once.
+func (d *dialog) acts(verb, text string) bool {
+	d.t.Helper()
+	switch verb {
+	case "send>":
+		d.send(text)
+	case "delete>":
+		d.actor().Delete(d.own)
+	case "tap>":
+		d.tap(text)
+	case "stale>":
+		d.stale(text)
+	case "file>":
+		name, content, _ := strings.Cut(text, "\n")
+		d.write(name, content+"\n")
+	case "link>":
+		name, target, _ := strings.Cut(text, " ")
+		if err := os.Symlink(target, filepath.Join(d.workspace, name)); err != nil {
+			d.t.Fatal(err)
+		}
+	case "soon<":
+		asked := time.Now()
+		d.sees(d.actor(), text)
+		if took := time.Since(asked); took > time.Second {
+			d.t.Errorf("%q took %s", text, took)
+		}
+	case "typing<":
+		d.until("typing", func() bool { return d.actor().Action() != "" })
+	case "typing!":
+		if action := d.actor().Action(); action != "" {
+			d.t.Errorf("the bot is %s", action)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// tap presses a button without waiting for an answer.
+func (d *dialog) tap(label string) {
+	d.t.Helper()
+	ctx, cancel := d.within()
+	defer cancel()
+	m, err := d.actor().WaitButton(ctx, label)
+	if err == nil {
+		_, err = d.actor().PressOn(m.ID, label)
+	}
+	if err != nil {
+		d.t.Fatalf("pressing %q: %v", label, err)
+	}
+}
 
 // send is the step send>. The first line says what:
 //
@@ -99,7 +153,7 @@ func (d *dialog) number(s string) float64 {
 	return n
 }
 
-// stale presses the newest button of that label which any message of Ann's chat ever had.
+// stale presses the newest button of that label which any message ever had.
 func (d *dialog) stale(label string) {
 	d.t.Helper()
 	message, data := 0, ""
@@ -131,22 +185,4 @@ func (d *dialog) stale(label string) {
 		d.t.Fatalf("no message ever had a button %q", label)
 	}
 	d.notice = d.answerTo(d.actor().PressData(message, data)).Text
-}
-
-// typing waits until the bot shows that it types, or looks that it does not.
-func (d *dialog) typing(want bool) {
-	d.t.Helper()
-	if !want {
-		if action := d.actor().Action(); action != "" {
-			d.t.Errorf("the bot is %s", action)
-		}
-		return
-	}
-	deadline := time.Now().Add(10 * time.Second)
-	for d.actor().Action() == "" {
-		if time.Now().After(deadline) {
-			d.t.Fatal("the bot does not show that it works")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
 }
