@@ -173,7 +173,7 @@ func callsOf(tx *store.Tx, entries []Entry, turn store.TurnID) (calls []tools.Ex
 			continue
 		}
 		for _, id := range e.Calls {
-			call, ok, err := tools.FindExecution(tx, id)
+			call, ok, err := tools.LatestExecution(tx, id)
 			if err != nil {
 				return nil, err
 			}

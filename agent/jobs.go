@@ -94,7 +94,7 @@ func (s *session) cutOff(turn Turn) (bool, error) {
 	decidable := false
 	err := s.DB.View(func(tx *store.Tx) error {
 		for _, c := range open {
-			e, known, err := tools.FindExecution(tx, c.id)
+			e, known, err := tools.LatestExecution(tx, c.id)
 			if err != nil {
 				return err
 			}

@@ -131,3 +131,14 @@ var executions = store.NewTable[store.CallID, Execution](executionsBucket, store
 func FindExecution(tx *store.Tx, call store.CallID) (Execution, bool, error) {
 	return executions.Get(tx, call)
 }
+
+// LatestExecution reads the record of a call, or of the last call that repeats it.
+func LatestExecution(tx *store.Tx, call store.CallID) (e Execution, ok bool, err error) {
+	for call != "" {
+		if e, ok, err = executions.Get(tx, call); err != nil {
+			return Execution{}, false, err
+		}
+		call = e.RepeatedBy
+	}
+	return e, ok, nil
+}

@@ -94,16 +94,10 @@ func (x *Executor) Resume(ctx context.Context, req CallRequest, observe Observer
 	return r.interrupted(ctx, fault)
 }
 
-// latest is the record of a call, or of the last call that repeats it.
 func (x *Executor) latest(id store.CallID) (e Execution, known bool, err error) {
 	err = x.db.View(func(tx *store.Tx) error {
-		for id != "" {
-			if e, known, err = executions.Get(tx, id); err != nil {
-				return err
-			}
-			id = e.RepeatedBy
-		}
-		return nil
+		e, known, err = LatestExecution(tx, id)
+		return err
 	})
 	return e, known, err
 }
