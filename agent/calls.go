@@ -163,6 +163,7 @@ func (s *session) stopped(turn Turn) error {
 	if err != nil {
 		return fmt.Errorf("ending a stopped turn: %w", err)
 	}
+	store.Failpoint("agent.stopped")
 	return nil
 }
 

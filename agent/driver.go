@@ -191,7 +191,10 @@ func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 	if err != nil {
 		return "", err
 	}
-	tx.OnCommit(func() { d.wake(s.ID) })
+	tx.OnCommit(func() {
+		store.Failpoint("agent.submitted")
+		d.wake(s.ID)
+	})
 	if in.Edited && s.Turn == "" {
 		return Ignored, nil
 	}

@@ -120,6 +120,7 @@ func (s *session) steer(turn Turn) (took bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("taking waiting messages into a turn: %w", err)
 	}
+	store.Failpoint("agent.steered")
 	return took, nil
 }
 
@@ -151,7 +152,7 @@ func (s *session) record(turn Turn, answer llm.Answer) (Turn, error) {
 	if err != nil {
 		return turn, fmt.Errorf("recording an answer: %w", err)
 	}
-	store.Failpoint("answer.recorded")
+	store.Failpoint("agent.recorded")
 	return turn, nil
 }
 
@@ -210,7 +211,7 @@ func (s *session) finish(turn Turn, answer llm.Answer) error {
 	if err != nil {
 		return fmt.Errorf("finishing a turn: %w", err)
 	}
-	store.Failpoint("turn.finished")
+	store.Failpoint("agent.finished")
 	return nil
 }
 
@@ -251,6 +252,7 @@ func (s *session) failWith(turn Turn, cause error, partial string, read func(*st
 	if err != nil {
 		return fmt.Errorf("ending a failed turn: %w", err)
 	}
+	store.Failpoint("agent.failed")
 	return nil
 }
 

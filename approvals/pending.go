@@ -147,6 +147,7 @@ func (g *Gate) open(tx *store.Tx, p Pending) (Pending, error) {
 	if err := g.view.ShowPending(tx, p); err != nil {
 		return Pending{}, fmt.Errorf("showing a request: %w", err)
 	}
+	tx.OnCommit(func() { store.Failpoint("approvals.asked") })
 	return p, nil
 }
 

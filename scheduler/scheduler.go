@@ -220,11 +220,11 @@ func (s *Scheduler) hand(tx *store.Tx, run Run, a attempt) error {
 	case run.Outcome != OutcomeRunning:
 		return s.launcher.Report(tx, run.Job, run.report())
 	}
-	tx.OnCommit(func() { store.Failpoint("run.launched") })
+	tx.OnCommit(func() { store.Failpoint("scheduler.launched") })
 	if err := s.launcher.Launch(tx, run); err != nil {
 		return err
 	}
-	store.Failpoint("run.recorded")
+	store.Failpoint("scheduler.launching")
 	return nil
 }
 

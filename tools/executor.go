@@ -170,7 +170,7 @@ func (r *run) guarded(fn func() error) error {
 
 // work runs the call that was let through.
 func (r *run) work(ctx context.Context) (Outcome, error) {
-	store.Failpoint("call.intent")
+	store.Failpoint("tools.intent")
 	if ctx.Err() != nil {
 		return r.cut(ctx)
 	}
@@ -180,7 +180,7 @@ func (r *run) work(ctx context.Context) (Outcome, error) {
 	r.call.ID = r.exec.Call
 	r.call.Log.Info("running a call", "label", r.exec.Full, "how", r.exec.How)
 	out, err := r.startAndWait(ctx)
-	store.Failpoint("call.done")
+	store.Failpoint("tools.ran")
 	if ctx.Err() != nil && (err != nil || r.exec.Effect == Read) {
 		return r.cutRunning(ctx, out)
 	}
@@ -295,6 +295,7 @@ func (r *run) finish(o Outcome, also func(*store.Tx) error) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("recording call %s: %w", r.req.ID, err)
 	}
+	store.Failpoint("tools.recorded")
 	return r.exec.Outcome, nil
 }
 

@@ -106,6 +106,7 @@ func (in *Inbox) Offset() (offset int64, err error) {
 func (in *Inbox) Receive(batch []json.RawMessage) (fresh int, err error) {
 	in.receiving.Lock()
 	defer in.receiving.Unlock()
+	store.Failpoint("inbox.received")
 	var came []entry
 	err = in.db.Update(func(tx *store.Tx) error {
 		came, fresh = nil, 0
@@ -140,7 +141,7 @@ func (in *Inbox) Receive(batch []json.RawMessage) (fresh int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("storing updates: %w", err)
 	}
-	store.Failpoint("inbox.committed")
+	store.Failpoint("inbox.stored")
 	in.handOver(came)
 	return fresh, nil
 }

@@ -228,6 +228,9 @@ func (in *Inbox) attempt(ctx context.Context, group []entry) error {
 		updates[i] = group[i].update
 	}
 	err := in.guard(ctx, updates, done)
+	if handled.Load() {
+		store.Failpoint("inbox.handled")
+	}
 	switch {
 	case err == nil && !handled.Load():
 		return in.db.Update(done)

@@ -90,6 +90,7 @@ func (l *lane) stepPreview(ctx context.Context, now time.Time) (wait time.Durati
 	l.attempt = attempt{}
 	sent, v := l.guard(func() (store.MessageID, verdict) { return l.call(ctx, &it, message, fix{plain: p.plain}) })
 	if sent != 0 {
+		store.Failpoint("outbox.previewed")
 		l.save(settlement{row: row{item: it}, message: sent})
 	}
 	l.judgePreview(p, c, message != 0, v)
