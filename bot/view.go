@@ -318,10 +318,7 @@ func (v *View) answered(tx *store.Tx, e agent.TurnAnswered) error {
 	if err != nil {
 		return err
 	}
-	if err := v.out.Put(tx, items...); err != nil {
-		return err
-	}
-	return v.closeProgress(tx, e.Turn)
+	return v.close(tx, e.Turn, items...)
 }
 
 // answerItems renders an answer: in the message that previewed it, in more where it is long, as a file where it is very long.
@@ -361,11 +358,7 @@ func (v *View) failed(tx *store.Tx, e agent.TurnFailed) error {
 		return err
 	}
 	text := failureText(e.Err)
-	items = append(items, outbox.Item{To: e.Turn.Address, HTML: render.Escape(text), Plain: text})
-	if err := v.out.Put(tx, items...); err != nil {
-		return err
-	}
-	return v.closeProgress(tx, e.Turn)
+	return v.close(tx, e.Turn, append(items, outbox.Item{To: e.Turn.Address, HTML: render.Escape(text), Plain: text, Silent: true})...)
 }
 
 // ended closes a turn that has no answer.
@@ -373,30 +366,39 @@ func (v *View) ended(tx *store.Tx, turn agent.Turn, text string) error {
 	if turn.JobTitle != "" {
 		text = jobHead(turn.JobTitle) + "\n" + text
 	}
-	err := v.out.Put(tx, outbox.Item{
+	return v.close(tx, turn, outbox.Item{
 		To: turn.Address, Slot: answerSlot(turn.ID), HTML: render.Escape(text), Plain: text, ReplyTo: replyTo(turn),
 	})
-	if err != nil {
-		return err
-	}
-	return v.closeProgress(tx, turn)
 }
 
-// closeProgress leaves the progress message in its last state, if it was ever shown.
-func (v *View) closeProgress(tx *store.Tx, turn agent.Turn) error {
+// close puts a turn's last messages in the outbox, and leaves the progress message in its last state. One that was not
+// shown yet comes before them; one that told of nothing but a delay goes.
+func (v *View) close(tx *store.Tx, turn agent.Turn, last ...outbox.Item) error {
 	v.mu.Lock()
-	t := v.turns[turn.ID]
 	var c outbox.Content
-	if t != nil {
+	if t := v.turns[turn.ID]; t != nil && turn.Job == "" {
 		t.notice = ""
 		c = t.content()
 	}
 	v.mu.Unlock()
 	tx.OnCommit(func() { v.forget(turn) })
-	if c.Plain == "" || turn.Job != "" {
-		return nil
+	_, shown, err := v.out.Slot(tx, progressSlot(turn.ID))
+	if err != nil {
+		return err
 	}
-	return v.out.Put(tx, outbox.Item{To: turn.Address, Slot: progressSlot(turn.ID), Kind: outbox.Edit, HTML: c.HTML, Plain: c.Plain})
+	progress := outbox.Item{To: turn.Address, Slot: progressSlot(turn.ID), HTML: c.HTML, Plain: c.Plain, Silent: true}
+	switch {
+	case c.Plain == "" && shown:
+		progress.Kind = outbox.Delete
+		last = append(last, progress)
+	case c.Plain == "":
+	case shown:
+		progress.Kind = outbox.Edit
+		last = append(last, progress)
+	default:
+		last = slices.Insert(last, 0, progress)
+	}
+	return v.out.Put(tx, last...)
 }
 
 func (v *View) forget(turn agent.Turn) {
