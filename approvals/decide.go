@@ -38,8 +38,10 @@ var outcomes = map[Kind]map[Verb]State{
 
 // Decide is a person's press, reply or answer, in a commit of its own. The first decision wins. Later ones get a
 // *DecidedError that holds what was decided; a request that was overdue expires instead. A person who is not among the
-// deciders gets ErrNotYours, and a verb that does not fit ErrUnfit, and the request goes on waiting.
-func (g *Gate) Decide(id store.ApprovalID, by store.UserID, d Decision) (Pending, error) {
+// deciders gets ErrNotYours, and a verb that does not fit ErrUnfit, and the request goes on waiting. with is done in the
+// commit of the decision, and only then: it ends what the decision came with, so that it can't be taken for something
+// else after a crash.
+func (g *Gate) Decide(id store.ApprovalID, by store.UserID, d Decision, with ...func(*store.Tx) error) (Pending, error) {
 	var p Pending
 	var late error
 	err := g.db.Update(func(tx *store.Tx) (err error) {
@@ -58,7 +60,15 @@ func (g *Gate) Decide(id store.ApprovalID, by store.UserID, d Decision) (Pending
 			late = &DecidedError{Pending: p}
 			return err
 		}
-		return g.decide(tx, &p, by, d, now)
+		if err := g.decide(tx, &p, by, d, now); err != nil {
+			return err
+		}
+		for _, fn := range with {
+			if err := fn(tx); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if errors.Is(err, ErrNotYours) {
 		g.options.Log.Warn("somebody else pressed", "approval", id, "user", by, "verb", d.Verb)
@@ -66,6 +76,7 @@ func (g *Gate) Decide(id store.ApprovalID, by store.UserID, d Decision) (Pending
 	if err != nil {
 		return Pending{}, err
 	}
+	store.Failpoint("approvals.decided")
 	return p, late
 }
 

@@ -334,6 +334,27 @@ func TestDecideFitsTheKind(t *testing.T) {
 	}
 }
 
+func TestRECV1_ADecisionAndTheEndOfItsUpdateAreOneCommit(t *testing.T) {
+	r := newRig(t)
+	p := r.ask(command("ls"))
+	broken := errors.New("the update's row can't be deleted")
+	_, err := r.gate.Decide(p.ID, owner, Decision{Verb: VerbReject}, func(*store.Tx) error { return broken })
+	wantErr(t, err, broken)
+	if p := r.get(p.ID); !p.Open() {
+		t.Errorf("it is %s, though its update was not ended", p.State)
+	}
+	ended := 0
+	end := func(*store.Tx) error { ended++; return nil }
+	for range 2 {
+		if _, err = r.gate.Decide(p.ID, owner, Decision{Verb: VerbReject}, end); ended != 1 {
+			t.Errorf("ended %d times", ended)
+		}
+	}
+	if _, late := errors.AsType[*DecidedError](err); !late {
+		t.Errorf("the second decision: %v", err)
+	}
+}
+
 func TestEmptyAnswerIsNone(t *testing.T) {
 	r := newRig(t)
 	var p Pending

@@ -101,7 +101,7 @@ func (b *buttonPress) decide(id store.ApprovalID, d approvals.Decision, a keyboa
 		}
 		d.Answer = p.Question.Options[a.N]
 	}
-	p, err = b.Gate.Decide(id, b.person.ID, d)
+	p, err = b.Gate.Decide(id, b.person.ID, d, b.done)
 	var late *approvals.DecidedError
 	switch {
 	case errors.As(err, &late):
@@ -112,7 +112,8 @@ func (b *buttonPress) decide(id store.ApprovalID, d approvals.Decision, a keyboa
 	case err != nil:
 		return b.end("That did not work: "+clean(err.Error()), true)
 	}
-	return b.end(pressWords(p), false)
+	b.Out.Answer(b.query.ID, pressWords(p), false)
+	return nil
 }
 
 func (b *buttonPress) pending(id store.ApprovalID) (p approvals.Pending, ok bool, err error) {

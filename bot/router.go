@@ -294,7 +294,7 @@ func decides(p approvals.Pending, id store.UserID) bool {
 
 // decide makes a message a decision. A decision that came too late is told, and is not taken for anything else.
 func (q *request) decide(id store.ApprovalID, d approvals.Decision) error {
-	_, err := q.Gate.Decide(id, q.person.ID, d)
+	_, err := q.Gate.Decide(id, q.person.ID, d, q.done)
 	var late *approvals.DecidedError
 	switch {
 	case errors.As(err, &late):
@@ -303,10 +303,8 @@ func (q *request) decide(id store.ApprovalID, d approvals.Decision) error {
 		})
 	case errors.Is(err, approvals.ErrNotYours):
 		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, notForYou), q.done(tx)) })
-	case err != nil:
-		return err
 	}
-	return q.DB.Update(q.done)
+	return err
 }
 
 // submit gives a message to its session.
