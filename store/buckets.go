@@ -30,6 +30,7 @@ package store
 //	people           user id                owner, guest or stranger             bot
 //	invitations      hash of a code         open pairing code                    bot
 //	settings         name                   home chat, enrolled groups           bot
+//	secrets          name                   encrypted value                      tools/secrets
 var buckets = []string{
 	metaBucket,
 	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
@@ -39,4 +40,5 @@ var buckets = []string{
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
 	"people", "invitations", "settings",
+	"secrets",
 }

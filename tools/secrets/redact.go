@@ -1,0 +1,157 @@
+package secrets
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Mask stands in the place of a secret.
+const Mask = "[secret]"
+
+// minSecret is the length, in bytes, below which a value is not looked for: it would be found in innocent words.
+const minSecret = 6
+
+// Redactor takes secrets out of texts: the exact values it was told, in the forms in which they travel, then what has
+// the shape of a key. The zero value is ready and knows no values.
+type Redactor struct {
+	mu     sync.Mutex
+	values []string
+	known  atomic.Pointer[known]
+}
+
+// known is what is looked for: every form of every value.
+type known struct {
+	forms    []string
+	replacer *strings.Replacer
+}
+
+// Add makes the redactor know a value, and each line of it that is long enough.
+func (r *Redactor) Add(value string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for line := range strings.Lines(value) {
+		r.add(strings.TrimRight(line, "\r\n"))
+	}
+	r.add(strings.TrimSpace(value))
+	r.rebuild()
+}
+
+func (r *Redactor) add(value string) {
+	if len(value) >= minSecret && !slices.Contains(r.values, value) {
+		r.values = append(r.values, value)
+	}
+}
+
+// rebuild makes one replacer of all forms of all values, the longest first: a value may be a part of another.
+func (r *Redactor) rebuild() {
+	var all []string
+	for _, v := range r.values {
+		all = append(all, forms(v)...)
+	}
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	all = slices.Compact(all)
+	pairs := make([]string, 0, 2*len(all))
+	for _, form := range all {
+		pairs = append(pairs, form, Mask)
+	}
+	r.known.Store(&known{forms: all, replacer: strings.NewReplacer(pairs...)})
+}
+
+// forms are the ways in which a value travels: as it is, in base64 (also when it does not begin at a multiple of three
+// bytes), base64url, hex, percent-encoded, and in a JSON or Go string.
+func forms(value string) []string {
+	raw := []byte(value)
+	all := []string{
+		value, url.QueryEscape(value), url.PathEscape(value), hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)),
+		strings.ReplaceAll(strings.ReplaceAll(value, `\`, `\\`), `"`, `\"`),
+	}
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for offset := range 3 {
+			all = append(all, inner(enc, raw, offset))
+		}
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return len(s) < minSecret })
+}
+
+// inner is the part of a base64 text that depends on the value alone, when offset other bytes stand before it.
+func inner(enc *base64.Encoding, raw []byte, offset int) string {
+	padded := append(make([]byte, offset), raw...)
+	text := enc.EncodeToString(padded)
+	head := []int{0, 2, 3}[offset]
+	tail := len(padded) * 8 / 6
+	return text[min(head, tail):tail]
+}
+
+// shapes are keys that are recognised without being known. A Telegram token has no word boundary before it: it stands
+// right behind "bot" in a URL (SAFETY.md 4).
+var shapes = regexp.MustCompile(strings.Join([]string{
+	`[0-9]{8,12}:[A-Za-z0-9_-]{35}`,                                      // Telegram
+	`\bsk-[A-Za-z0-9_-]{20,}`,                                            // OpenAI and its relatives
+	`\bgh[pousr]_[A-Za-z0-9]{36,}`,                                       // GitHub
+	`\bgithub_pat_[A-Za-z0-9_]{22,}`,                                     //
+	`\bglpat-[A-Za-z0-9_-]{20,}`,                                         // GitLab
+	`\bxox[abprs]-[A-Za-z0-9-]{10,}`,                                     // Slack
+	`\bAKIA[0-9A-Z]{16}\b`,                                               // AWS
+	`\bAIza[0-9A-Za-z_-]{35}`,                                            // Google
+	`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`, // JSON Web Token
+	`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----`,
+}, "|"))
+
+// Redact takes secrets out of a text.
+func (r *Redactor) Redact(s string) string {
+	if k := r.known.Load(); k != nil {
+		s = k.replacer.Replace(s)
+	}
+	if !suspicious(s) {
+		return s
+	}
+	return shapes.ReplaceAllString(s, Mask)
+}
+
+// marks are what every shape contains: most texts have none, and need no regular expression.
+var marks = []string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "AKIA", "AIza", "eyJ", "PRIVATE KEY"}
+
+func suspicious(s string) bool {
+	for _, mark := range marks {
+		if strings.Contains(s, mark) {
+			return true
+		}
+	}
+	// A token's colon stands between digits and 35 other characters.
+	for i := strings.IndexByte(s, ':'); i >= 0; {
+		if i >= 8 && s[i-1] >= '0' && s[i-1] <= '9' && len(s) > i+35 {
+			return true
+		}
+		next := strings.IndexByte(s[i+1:], ':')
+		if next < 0 {
+			break
+		}
+		i += next + 1
+	}
+	return false
+}
+
+// Growing is Redact for a text that is still being written: it leaves off an end that may be the beginning of a secret.
+func (r *Redactor) Growing(s string) string {
+	s = r.Redact(s)
+	k := r.known.Load()
+	if k == nil {
+		return s
+	}
+	keep := len(s)
+	for _, form := range k.forms {
+		for n := min(len(form)-1, len(s)); n > 0; n-- {
+			if strings.HasSuffix(s, form[:n]) {
+				keep = min(keep, len(s)-n)
+				break
+			}
+		}
+	}
+	return s[:keep]
+}

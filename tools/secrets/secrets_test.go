@@ -1,0 +1,207 @@
+package secrets
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/store"
+)
+
+const canary = `K7/canary+"secret"\value~42`
+
+// TestSE9_EveryFormIsMasked looks for a canary in the forms in which it could leave.
+func TestSE9_EveryFormIsMasked(t *testing.T) {
+	var r Redactor
+	r.Add(canary)
+	quoted := strings.Trim(quote(t, canary), `"`)
+	tests := map[string]string{
+		"plain": canary, "hex": hex.EncodeToString([]byte(canary)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(canary))),
+		"query": url.QueryEscape(canary), "path": url.PathEscape(canary), "json": quoted,
+		"base64": base64.StdEncoding.EncodeToString([]byte(canary)), "base64url": base64.URLEncoding.EncodeToString([]byte(canary)),
+		"base64 of more": base64.StdEncoding.EncodeToString([]byte("x" + canary + "yz")), "base64 of more still": base64.StdEncoding.EncodeToString([]byte("xy" + canary)),
+	}
+	for name, form := range tests {
+		got := r.Redact("before " + form + " after")
+		if !strings.Contains(got, Mask) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+			t.Errorf("%s: %q became %q", name, form, got)
+		}
+	}
+}
+
+func quote(t *testing.T, s string) string {
+	t.Helper()
+	var b bytes.Buffer
+	slog.New(slog.NewJSONHandler(&b, nil)).Info("", "v", s)
+	_, rest, _ := strings.Cut(b.String(), `"v":`)
+	return strings.TrimSuffix(strings.TrimSpace(rest), "}")
+}
+
+func TestShapesAreMasked(t *testing.T) {
+	var r Redactor
+	token := "123456789:" + strings.Repeat("Ab_-5", 7)
+	for _, text := range []string{
+		"https://api.telegram.org/bot" + token + "/getMe", token, "key sk-" + strings.Repeat("a1", 15), "ghp_" + strings.Repeat("z", 36),
+		"AKIA" + strings.Repeat("Q", 16), "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----",
+	} {
+		if got := r.Redact(text); !strings.Contains(got, Mask) {
+			t.Errorf("%q passes", text)
+		}
+	}
+	for _, text := range []string{"", "at 12:30:45 we met", "right through the night", "ratio 12345678:1", "skill-set", "a: b: c"} {
+		if got := r.Redact(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// TestGrowingShowsNoBeginning types a text in one rune after the other.
+func TestGrowingShowsNoBeginning(t *testing.T) {
+	var r Redactor
+	r.Add("hunter2-hunter2")
+	full := "it is hunter2-hunter2, they say; hunter3"
+	for i := range full {
+		if got := r.Growing(full[:i]); strings.Contains(got, "hunter2") || strings.HasSuffix(got, "hunt") && i < 20 {
+			t.Errorf("after %d bytes it shows %q", i, got)
+		}
+	}
+	if diff := cmp.Diff("it is "+Mask+", they say; hunter3", r.Redact(full)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLogIsMasked(t *testing.T) {
+	var r Redactor
+	r.Add(canary)
+	var b bytes.Buffer
+	log := slog.New(NewHandler(slog.NewTextHandler(&b, nil), &r)).With("with", canary).WithGroup("g")
+	log.Info("said "+canary, "err", errors.New("calling "+canary), slog.Group("in", "v", canary), "n", 7)
+	if strings.Contains(b.String(), "canary") || strings.Count(b.String(), Mask) != 4 || !strings.Contains(b.String(), "n=7") {
+		t.Error(b.String())
+	}
+}
+
+func TestVault(t *testing.T) {
+	db, home := store.OpenTest(t), t.TempDir()
+	key, err := LoadKey(home, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := LoadKey(home, "")
+	if err != nil || !bytes.Equal(key, again) {
+		t.Fatalf("the key changed: %v", err)
+	}
+	v, err := OpenVault(db, key, &Redactor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(func(tx *store.Tx) error {
+		return errors.Join(v.Set(tx, "api_mail", canary), v.Set(tx, "api_web", "other value"), v.Set(tx, "x", "third value"))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(db.Path())
+	if err != nil || bytes.Contains(raw, []byte("canary")) {
+		t.Errorf("the value lies in the file in clear (%v)", err)
+	}
+	var redactor Redactor
+	v, err = OpenVault(db, key, &redactor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, ok := v.Value("api_mail"); !ok || value != canary || redactor.Redact(canary) != Mask {
+		t.Errorf("after opening anew: %q, %v", value, ok)
+	}
+	if err := db.View(func(tx *store.Tx) error {
+		names, err := v.Names(tx, "api_*")
+		if diff := cmp.Diff([]string{"api_mail", "api_web"}, names); diff != "" {
+			t.Error(diff)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestVaultFindsTampering swaps and damages records.
+func TestVaultFindsTampering(t *testing.T) {
+	for name, tamper := range map[string]func(tx *store.Tx) error{
+		"swapped": func(tx *store.Tx) error {
+			s, _, err := table.Get(tx, "a")
+			return errors.Join(err, table.Put(tx, "b", s))
+		},
+		"bit flipped": func(tx *store.Tx) error {
+			s, _, err := table.Get(tx, "a")
+			s.Box[len(s.Box)-1] ^= 1
+			return errors.Join(err, table.Put(tx, "a", s))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, key := store.OpenTest(t), bytes.Repeat([]byte{7}, keySize)
+			v, err := OpenVault(db, key, &Redactor{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Update(func(tx *store.Tx) error {
+				return errors.Join(v.Set(tx, "a", "first value"), v.Set(tx, "b", "second value"), tamper(tx))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := OpenVault(db, key, &Redactor{}); err == nil {
+				t.Error("it opens")
+			}
+			if _, err := OpenVault(store.OpenTest(t), key, &Redactor{}); err != nil {
+				t.Errorf("an empty one does not: %v", err)
+			}
+		})
+	}
+}
+
+func TestKeyFileIsChecked(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, keyFile)
+	if _, err := LoadKey(home, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadKey(home, ""); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a key that others can read: %v", err)
+	}
+	if err := errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, []byte("short"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadKey(home, ""); err == nil || !strings.Contains(err.Error(), "5 bytes") {
+		t.Errorf("a short key: %v", err)
+	}
+	credentials := t.TempDir()
+	if err := os.WriteFile(filepath.Join(credentials, credentialName), bytes.Repeat([]byte{9}, keySize), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if key, err := LoadKey(home, credentials); err != nil || key[0] != 9 {
+		t.Errorf("a key from systemd: %v, %v", key, err)
+	}
+}
+
+func TestSecretsAreBounded(t *testing.T) {
+	db := store.OpenTest(t)
+	v, err := OpenVault(db, bytes.Repeat([]byte{7}, keySize), &Redactor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"": "v", "no space": "v", "../x": "v", "ok": "", "big": strings.Repeat("x", maxValue+1)} {
+		if err := db.Update(func(tx *store.Tx) error { return v.Set(tx, name, value) }); err == nil {
+			t.Errorf("%q = %d bytes is taken", name, len(value))
+		}
+	}
+}
