@@ -31,8 +31,9 @@ type Person struct {
 	Role    Role         `json:"role"`
 	Private store.ChatID `json:"private,omitempty"` // their private chat with the bot, once they have written there
 	Since   time.Time    `json:"since"`
-	// Told is when a stranger was last answered.
-	Told time.Time `json:"told,omitzero"`
+	// Told is when a stranger was last answered; Asked says that an owner was asked about this one.
+	Told  time.Time `json:"told,omitzero"`
+	Asked bool      `json:"asked,omitempty"`
 }
 
 // invitation is an open pairing code, kept as a hash.
@@ -194,9 +195,9 @@ func (a Access) admit(tx *store.Tx, p Person, role Role) (Person, bool, error) {
 	return p, true, a.Put(tx, p)
 }
 
-// FirstContact says whether a stranger may be answered, and whether owners are to be asked; it notes that both happened.
-// Beyond a bound on remembered strangers nobody is answered or asked any more.
-func (a Access) FirstContact(tx *store.Tx, p Person) (answer, ask bool, err error) {
+// FirstContact says whether a stranger may be answered, and whether an owner, if there is one, is to be asked; it notes
+// that both happened. Beyond a bound on remembered strangers nobody new is answered or asked any more.
+func (a Access) FirstContact(tx *store.Tx, p Person, owned bool) (answer, ask bool, err error) {
 	known, count := false, 0
 	err = people.Scan(tx, nil, func(id store.UserID, other Person) (bool, error) {
 		if id == p.ID {
@@ -210,8 +211,8 @@ func (a Access) FirstContact(tx *store.Tx, p Person) (answer, ask bool, err erro
 	if err != nil || p.Role == Ignored || !known && count >= maxStrangers || time.Since(p.Told) < strangerPause {
 		return false, false, err
 	}
-	ask = p.Told.IsZero()
-	p.Told = time.Now()
+	ask = owned && !p.Asked
+	p.Told, p.Asked = time.Now(), p.Asked || ask
 	if p.Since.IsZero() {
 		p.Since = p.Told
 	}

@@ -27,6 +27,14 @@ func (r *Router) press(_ context.Context, q *models.CallbackQuery, done func(*st
 	if err != nil {
 		return fmt.Errorf("looking up who pressed: %w", err)
 	}
+	if b.person.Name == "" { // adopted by the configuration, and has not written yet
+		if err := r.DB.Update(func(tx *store.Tx) (err error) {
+			b.person, err = r.Access.Meet(tx, b.person, displayName(&q.From), 0)
+			return err
+		}); err != nil {
+			return fmt.Errorf("noting who pressed: %w", err)
+		}
+	}
 	if decision, ok := decisionOf(action); ok {
 		return b.decide(store.ApprovalID(action.Ref), decision, action)
 	}

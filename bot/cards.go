@@ -28,7 +28,11 @@ func cardOf(s outbox.Slot) (store.ApprovalID, bool) {
 
 // ShowPending puts a request's card in the outbox. It implements approvals.Viewer.
 func (v *View) ShowPending(tx *store.Tx, p approvals.Pending) error {
-	return v.out.Put(tx, v.card(p, 0))
+	card, err := v.card(tx, p, 0)
+	if err != nil {
+		return err
+	}
+	return v.out.Put(tx, card)
 }
 
 // ClosePending takes the card's buttons away and says what was decided, by whom and when. It implements approvals.Viewer.
@@ -37,7 +41,10 @@ func (v *View) ClosePending(tx *store.Tx, p approvals.Pending) error {
 	if err != nil {
 		return err
 	}
-	head, plain := cardHead(p)
+	head, plain, err := v.cardHead(tx, p)
+	if err != nil {
+		return err
+	}
 	subject := firstPage(p)
 	return v.out.Put(tx, outbox.Item{
 		To: p.Request.Cards, Slot: cardSlot(p.ID), Kind: outbox.Edit,
@@ -48,14 +55,20 @@ func (v *View) ClosePending(tx *store.Tx, p approvals.Pending) error {
 
 // showPage turns a card to another page of its subject.
 func (v *View) showPage(tx *store.Tx, p approvals.Pending, page int) error {
-	card := v.card(p, page)
+	card, err := v.card(tx, p, page)
+	if err != nil {
+		return err
+	}
 	card.Kind = outbox.Edit
 	return v.out.Put(tx, card)
 }
 
 // showAlways asks once more before a rule is written, in words that say what it would cover.
 func (v *View) showAlways(tx *store.Tx, p approvals.Pending) error {
-	head, plain := cardHead(p)
+	head, plain, err := v.cardHead(tx, p)
+	if err != nil {
+		return err
+	}
 	subject := firstPage(p)
 	words := "♾ From now on: " + approvals.AlwaysWords(p.Request) + "."
 	return v.out.Put(tx, outbox.Item{
@@ -66,8 +79,11 @@ func (v *View) showAlways(tx *store.Tx, p approvals.Pending) error {
 }
 
 // card is a request as a person sees it: everything on it was rendered here, from the canonical arguments.
-func (v *View) card(p approvals.Pending, page int) outbox.Item {
-	head, plain := cardHead(p)
+func (v *View) card(tx *store.Tx, p approvals.Pending, page int) (outbox.Item, error) {
+	head, plain, err := v.cardHead(tx, p)
+	if err != nil {
+		return outbox.Item{}, err
+	}
 	pages := subjectPages(p)
 	page = min(max(page, 0), len(pages)-1)
 	item := outbox.Item{
@@ -79,7 +95,7 @@ func (v *View) card(p approvals.Pending, page int) outbox.Item {
 		item.HTML += "\n" + render.Escape(line)
 		item.Plain += "\n" + line
 	}
-	return item
+	return item, nil
 }
 
 func cardKeyboard(p approvals.Pending, pages, page int) *models.InlineKeyboardMarkup {
@@ -93,7 +109,7 @@ func cardKeyboard(p approvals.Pending, pages, page int) *models.InlineKeyboardMa
 }
 
 // cardHead says what is asked, by whom and where, above the subject.
-func cardHead(p approvals.Pending) (html, plain string) {
+func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, err error) {
 	var lines []string
 	switch {
 	case p.Kind == approvals.Asked:
@@ -106,8 +122,16 @@ func cardHead(p approvals.Pending) (html, plain string) {
 	if p.Request.Job != "" {
 		lines = append(lines, "For the job "+p.Request.Job)
 	}
+	// In their own private chat people know who asks.
+	if by := p.Request.By; by != 0 && store.ChatID(by) != p.Request.Cards.Chat {
+		who, err := v.access.Person(tx, by)
+		if err != nil {
+			return "", "", err
+		}
+		lines = append(lines, "Asked by "+nameOr(who.Name, fmt.Sprint("user ", by)))
+	}
 	if p.Request.Agent != "main" {
-		lines = append(lines, "Asked by the agent "+p.Request.Agent)
+		lines = append(lines, "By the agent "+p.Request.Agent)
 	}
 	if dir := p.Request.Subject.Dir; dir != "" && p.Kind != approvals.Asked {
 		lines = append(lines, "In "+shownDir(dir))
@@ -120,7 +144,7 @@ func cardHead(p approvals.Pending) (html, plain string) {
 	for _, line := range lines[1:] {
 		html += "\n" + render.Escape(line)
 	}
-	return html + "\n", strings.Join(lines, "\n")
+	return html + "\n", strings.Join(lines, "\n"), nil
 }
 
 // asked names what a call would do.

@@ -153,7 +153,10 @@ func usesText(g approvals.Grant) string {
 
 // pendingLine points to the card of something that waits.
 func (v *View) pendingLine(tx *store.Tx, to store.Address, p approvals.Pending) error {
-	head, plain := cardHead(p)
+	head, plain, err := v.cardHead(tx, p)
+	if err != nil {
+		return err
+	}
 	since := "Waiting since " + clock(p.Created)
 	item := outbox.Item{To: to, HTML: head + since, Plain: plain + "\n" + since, Silent: true}
 	if message, ok, err := v.out.Slot(tx, cardSlot(p.ID)); err != nil {

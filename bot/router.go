@@ -179,39 +179,56 @@ func (q *request) heard(command string, isCommand bool) (bool, error) {
 	return enrolled && (isCommand || mentions(q.first(), &q.Me)), err
 }
 
-// stranger pairs whoever brings a code, and tells anybody else once that this is a private bot.
+// stranger pairs whoever brings a code, and tells anybody else once a day that this is a private bot.
 func (q *request) stranger(name, args string, isCommand bool) error {
+	code := ""
+	if isCommand && name == "start" && q.person.Role != Ignored {
+		code = args
+	}
 	return q.DB.Update(func(tx *store.Tx) error {
-		if isCommand && name == "start" && args != "" && q.person.Role != Ignored {
-			p := q.person
-			p.Private = q.at.Chat
-			paired, ok, err := q.Access.Redeem(tx, p, args)
-			if err != nil {
-				return err
-			}
-			if ok {
-				q.Log.Info("paired", "user", paired.ID, "role", paired.Role)
-				return errors.Join(q.say(tx, welcomeText(paired)), q.done(tx))
+		if code != "" {
+			if ok, err := q.pair(tx, code); ok || err != nil {
+				return errors.Join(err, q.done(tx))
 			}
 		}
-		answer, ask, err := q.Access.FirstContact(tx, q.person)
-		if err != nil || !answer {
-			return errors.Join(err, q.done(tx))
-		}
-		owners, err := q.Access.Owners(tx)
-		if err != nil {
+		return errors.Join(q.turnAway(tx, code != ""), q.done(tx))
+	})
+}
+
+// pair lets in whoever brings a code that is right.
+func (q *request) pair(tx *store.Tx, code string) (ok bool, err error) {
+	p := q.person
+	p.Private = q.at.Chat
+	paired, ok, err := q.Access.Redeem(tx, p, code)
+	if err != nil || !ok {
+		return false, err
+	}
+	tx.OnCommit(func() { q.Log.Info("paired", "user", paired.ID, "role", paired.Role) })
+	return true, q.say(tx, welcomeText(paired))
+}
+
+// turnAway answers a stranger, and asks an owner the first time. badCode says that the stranger brought a wrong code.
+func (q *request) turnAway(tx *store.Tx, badCode bool) error {
+	owners, err := q.Access.Owners(tx)
+	if err != nil {
+		return err
+	}
+	answer, ask, err := q.Access.FirstContact(tx, q.person, len(owners) > 0)
+	if err != nil || !answer {
+		return err
+	}
+	if ask {
+		if err := q.View.strangerCard(tx, owners[0].Private, q.person); err != nil {
 			return err
 		}
-		if len(owners) == 0 {
-			return errors.Join(q.say(tx, shutText), q.done(tx))
-		}
-		if ask {
-			if err := q.View.strangerCard(tx, owners[0].Private, q.person); err != nil {
-				return err
-			}
-		}
-		return errors.Join(q.say(tx, strangerText), q.done(tx))
-	})
+	}
+	switch {
+	case badCode:
+		return q.say(tx, badCodeText)
+	case len(owners) == 0:
+		return q.say(tx, shutText)
+	}
+	return q.say(tx, strangerText)
 }
 
 // say answers in the conversation that the message came from.

@@ -18,7 +18,8 @@ import (
 const (
 	emptyAnswer  = "(The answer was empty.)"
 	strangerText = "This is a private bot. Its owner has been asked."
-	shutText     = "This is a private bot."
+	shutText     = "This is a private bot. If it is yours, open the link that nod printed in its terminal."
+	badCodeText  = "This link does not work. A link works once, within ten minutes; nod invite prints a new one."
 	lostText     = "⚠️ This message could not be handled, three times over. Send it again; if it stays, the log of nod has the details."
 	notForYou    = "This is not for you to decide."
 )

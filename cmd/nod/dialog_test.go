@@ -61,7 +61,8 @@ import (
 //	restart                           both
 //	fault method n spec               the next n calls fail: drop-before, drop-after, 502, 429:SECONDS, hang, 400:TEXT
 //
-// $CODE stands for the code of the pairing link that the terminal showed last.
+// $CODE stands for the code of the pairing link that the terminal showed last, $JOB for the id of the job that list_items
+// told last.
 func TestDialogs(t *testing.T) {
 	files, err := filepath.Glob("testdata/dialog/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -360,18 +361,41 @@ func (d *dialog) shows(verb, text string) bool {
 	return true
 }
 
-var codeForm = regexp.MustCompile(`start=(\S+)`)
-
-// expand puts in the code that the terminal showed.
+// expand puts in what the dialog can't know.
 func (d *dialog) expand(text string) string {
-	if !strings.Contains(text, "$CODE") {
-		return text
+	for name, value := range d.secrets() {
+		text = strings.ReplaceAll(text, name, value)
 	}
-	links := codeForm.FindAllStringSubmatch(d.terminal.String(), -1)
-	if len(links) == 0 {
-		d.t.Fatal("the terminal has shown no pairing link")
+	return text
+}
+
+// conceal is expand the other way round, for what differs from run to run.
+func (d *dialog) conceal(text string) string {
+	for _, link := range codeForm.FindAllStringSubmatch(d.terminal.String(), -1) {
+		text = strings.ReplaceAll(text, link[1], "$CODE")
 	}
-	return strings.ReplaceAll(text, "$CODE", links[len(links)-1][1])
+	if job := d.secrets()["$JOB"]; job != "" {
+		text = strings.ReplaceAll(text, job, "$JOB")
+	}
+	return text
+}
+
+var (
+	codeForm = regexp.MustCompile(`start=(\S+)`)
+	jobForm  = regexp.MustCompile(`([0-9a-v]{6}): [^\n]*\\n  [a-z]`) // as list_items shows it to the model
+)
+
+func (d *dialog) secrets() map[string]string {
+	found := map[string]string{}
+	for _, link := range codeForm.FindAllStringSubmatch(d.terminal.String(), -1) {
+		found["$CODE"] = link[1]
+	}
+	for _, r := range d.service.Requests() {
+		for _, job := range jobForm.FindAllSubmatch(r.Body, -1) {
+			found["$JOB"] = string(job[1])
+		}
+	}
+	return found
 }
 
 // newest is the bot's newest message with buttons, or else its newest.
@@ -482,7 +506,7 @@ func (d *dialog) check(file string, archive *txtar.Archive, wire string) {
 	d.t.Helper()
 	got := map[string]string{"calls": d.callList()}
 	for name, p := range d.places {
-		got[name] = p.Transcript()
+		got[name] = d.conceal(p.Transcript())
 	}
 	if *update && wire == llm.WireChat {
 		d.rewrite(file, archive, got)
@@ -527,35 +551,52 @@ func (d *dialog) rewrite(file string, archive *txtar.Archive, got map[string]str
 // quiet are calls whose number depends on how long things take.
 var quiet = map[string]bool{"getUpdates": true, "deleteWebhook": true, "getMe": true, "setMyCommands": true, "sendChatAction": true}
 
-// callList is the API calls that people see something of, one a line.
+// callList is the API calls that people see something of, one a line, and below them the answers to presses: those are
+// sent beside everything else. Where several chats take part, each has a list of its own.
 func (d *dialog) callList() string {
-	var b strings.Builder
+	chats, answers := map[int64]string{}, ""
 	for _, c := range d.telegram.Calls() {
-		if quiet[c.Method] {
-			continue
+		switch {
+		case quiet[c.Method]:
+		case c.Method == "answerCallbackQuery":
+			answers += callLine(c)
+		default:
+			chat, _ := strconv.ParseInt(c.Params["chat_id"], 10, 64)
+			chats[chat] += callLine(c)
 		}
-		fmt.Fprintf(&b, "%s", c.Method)
-		if c.Code != 200 {
-			fmt.Fprintf(&b, " %d %s", c.Code, c.Description)
-		}
-		for _, key := range []string{"text", "caption"} {
-			if text := c.Params[key]; text != "" {
-				head, _, _ := strings.Cut(text, "\n")
-				fmt.Fprintf(&b, " %s=%q", key, clipTest(head))
-			}
-		}
-		for _, f := range c.Files {
-			fmt.Fprintf(&b, " file=%s", f.Name)
-		}
-		if c.Params["disable_notification"] == "true" {
-			b.WriteString(" silent")
-		}
-		if strings.Contains(c.Params["reply_markup"], "callback_data") {
-			b.WriteString(" buttons")
-		}
-		b.WriteString("\n")
 	}
-	return b.String()
+	if len(chats) < 2 {
+		return chats[ann.ID] + answers
+	}
+	var b strings.Builder
+	for _, chat := range slices.Sorted(maps.Keys(chats)) {
+		fmt.Fprintf(&b, "in chat %d:\n%s", chat, chats[chat])
+	}
+	return b.String() + answers
+}
+
+func callLine(c emulator.Call) string {
+	var b strings.Builder
+	b.WriteString(c.Method)
+	if c.Code != 200 {
+		fmt.Fprintf(&b, " %d %s", c.Code, c.Description)
+	}
+	for _, key := range []string{"text", "caption"} {
+		if text := c.Params[key]; text != "" {
+			head, _, _ := strings.Cut(text, "\n")
+			fmt.Fprintf(&b, " %s=%q", key, clipTest(head))
+		}
+	}
+	for _, f := range c.Files {
+		fmt.Fprintf(&b, " file=%s", f.Name)
+	}
+	if c.Params["disable_notification"] == "true" {
+		b.WriteString(" silent")
+	}
+	if strings.Contains(c.Params["reply_markup"], "callback_data") {
+		b.WriteString(" buttons")
+	}
+	return b.String() + "\n"
 }
 
 func clipTest(s string) string {
