@@ -20,10 +20,11 @@ type openCall struct {
 	call llm.Call
 }
 
-// openCalls finds the calls without a result: they can only be those of the last answer.
-func openCalls(entries []Entry) []openCall {
+// openCalls finds the calls of a turn without a result: they can only be those of its last answer. What a broken turn
+// left open stays so: a later one must not run it.
+func openCalls(entries []Entry, turn store.TurnID) []openCall {
 	done := map[store.CallID]bool{}
-	for i := len(entries) - 1; i >= 0; i-- {
+	for i := len(entries) - 1; i >= 0 && entries[i].Turn == turn; i-- {
 		e := entries[i]
 		switch e.Message.Role {
 		case llm.RoleTool:
@@ -67,8 +68,9 @@ func (s *session) offer(turn Turn) (*tools.Offer, error) {
 	return s.Registry.Offer(v), nil
 }
 
-// runCalls takes the open calls to their results. They are begun in order; the next is begun as soon as the one before
-// is over, waits for a person, or only reads. Each result enters the transcript in the commit of its outcome.
+// runCalls takes the open calls to their results. They are begun in order, and those that only read run side by side. A
+// call that does more is begun when those before it are over or wait for a person, and holds up those after it likewise.
+// Each result enters the transcript in the commit of its outcome.
 func (s *session) runCalls(ctx context.Context, turn Turn, record Session, open []openCall) error {
 	offer, err := s.offer(turn)
 	if err != nil {
@@ -76,42 +78,65 @@ func (s *session) runCalls(ctx context.Context, turn Turn, record Session, open 
 	}
 	var group sync.WaitGroup
 	failures := make([]error, len(open))
+	var reads []chan struct{}
 	for i, c := range open {
+		t, ok := offer.Find(c.call.Name)
+		onlyReads := ok && t.Traits().Effect == tools.Read
+		if !onlyReads {
+			await(reads)
+			reads = nil
+		}
 		passed := make(chan struct{})
 		pass := sync.OnceFunc(func() { close(passed) })
-		if t, ok := offer.Find(c.call.Name); ok && t.Traits().Effect == tools.Read {
-			pass()
-		}
 		group.Go(func() {
 			defer pass()
-			failures[i] = s.runCall(ctx, turn, offer, c, pass)
+			failures[i] = s.guardedCall(ctx, turn, offer, c, pass)
 		})
-		<-passed
+		if onlyReads {
+			reads = append(reads, passed)
+		} else {
+			<-passed
+		}
 	}
 	group.Wait()
 	return errors.Join(failures...)
+}
+
+// await returns when all of them are closed.
+func await(all []chan struct{}) {
+	for _, c := range all {
+		<-c
+	}
+}
+
+// guardedCall turns a panic into an error: a goroutine of its own has nobody above it who could.
+func (s *session) guardedCall(ctx context.Context, turn Turn, offer *tools.Offer, c openCall, pass func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("a call panicked", "turn", turn.ID, "call", c.id, "err", fmt.Sprint(p), "stack", stack())
+			err = errPanicked
+		}
+	}()
+	return s.runCall(ctx, turn, offer, c, pass)
 }
 
 func (s *session) runCall(ctx context.Context, turn Turn, offer *tools.Offer, c openCall, pass func()) error {
 	req := tools.CallRequest{
 		ID: c.id, Name: c.call.Name, Args: json.RawMessage(c.call.Args), Fault: c.call.Problem, Scope: s.scope(turn), Offer: offer,
 	}
-	asked := false
-	defer func() {
-		if asked {
-			s.asks(-1)
-		}
-	}()
+	waits := 0 // 1 while it waits for a person
+	s.count(1, 0)
+	defer func() { s.count(-1, -waits) }()
 	_, err := s.Executor.Resume(ctx, req, func(tx *store.Tx, e tools.Execution) error {
-		if e.State == tools.AwaitingApproval {
-			tx.OnCommit(func() {
-				if !asked {
-					asked = true
-					s.asks(1)
-				}
+		tx.OnCommit(func() {
+			before := waits
+			waits = 0
+			if e.State == tools.AwaitingApproval {
+				waits = 1
 				pass()
-			})
-		}
+			}
+			s.count(0, waits-before)
+		})
 		if e.State.Over() {
 			if err := s.keepResult(tx, turn, c, e); err != nil {
 				return err
@@ -133,9 +158,11 @@ func (s *session) keepResult(tx *store.Tx, turn Turn, c openCall, e tools.Execut
 
 // stopped ends a turn that a person stopped: what it had done is told, and waiting messages are kept.
 func (s *session) stopped(turn Turn) error {
-	turn.State, turn.Ended = Stopped, time.Now()
 	s.View.Show(Ending{Turn: turn})
 	err := s.DB.Update(func(tx *store.Tx) error {
+		if err := turn.end(tx, Stopped); err != nil {
+			return err
+		}
 		if _, err := s.Gate.Withdraw(tx, turn.ID, "stopped"); err != nil {
 			return err
 		}
@@ -152,8 +179,10 @@ func (s *session) stopped(turn Turn) error {
 			return err
 		}
 		event := TurnStopped{Turn: turn, Calls: calls}
-		for _, in := range waiting {
-			event.Queued = append(event.Queued, in.words())
+		for _, m := range waiting {
+			if !m.Late {
+				event.Queued = append(event.Queued, m.words())
+			}
 		}
 		if err := s.View.Emit(tx, event); err != nil {
 			return err

@@ -42,6 +42,8 @@ type Config struct {
 	// Home says where reports go and who decides there.
 	Home func(tx *store.Tx) (Home, error)
 	Log  *slog.Logger
+	// Mask takes secrets out of what goes into transcripts and requests; nil leaves texts as they are.
+	Mask func(string) string
 	// Rounds is how many answers of the model a turn may take; 0 means 30.
 	Rounds int
 }
@@ -79,6 +81,9 @@ type Driver struct {
 func NewDriver(c Config) *Driver {
 	if c.Rounds == 0 {
 		c.Rounds = defaultRounds
+	}
+	if c.Mask == nil {
+		c.Mask = func(text string) string { return text }
 	}
 	return &Driver{Config: c, started: time.Now(), live: map[store.SessionID]*session{}}
 }
@@ -165,6 +170,13 @@ func (d *Driver) wake(id store.SessionID) {
 	s.poke()
 }
 
+// ending says whether the program is about to end, so that nothing new should begin.
+func (d *Driver) ending() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.draining
+}
+
 // retire forgets a session that has been idle, unless it was woken meanwhile.
 func (d *Driver) retire(s *session) bool {
 	d.mu.Lock()
@@ -195,11 +207,16 @@ func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 		store.Failpoint("agent.submitted")
 		d.wake(s.ID)
 	})
-	if in.Edited && s.Turn == "" {
+	turn, busy, err := turns.Get(tx, s.Turn)
+	if err != nil {
+		return "", err
+	}
+	stopping := busy && turn.State == Stopping
+	if in.Edited && (!busy || stopping) {
 		return Ignored, nil
 	}
-	if s.Turn != "" {
-		if _, err := store.Append(tx, mailboxes, s.ID, in); err != nil {
+	if busy {
+		if _, err := store.Append(tx, mailboxes, s.ID, mail{Input: in, Late: stopping}); err != nil {
 			return "", fmt.Errorf("queueing a message: %w", err)
 		}
 		return Queued, nil
@@ -219,7 +236,7 @@ func (d *Driver) begin(tx *store.Tx, s *Session, inputs []Input) error {
 		Began: time.Now(), By: last.From, ReplyTo: last.Message, Deciders: last.Deciders, Cards: last.Cards,
 	}
 	for _, in := range inputs {
-		if _, err := store.Append(tx, transcripts, s.ID, in.entry(turn.ID)); err != nil {
+		if _, err := store.Append(tx, transcripts, s.ID, d.entry(in, turn.ID)); err != nil {
 			return fmt.Errorf("beginning a turn: %w", err)
 		}
 	}
@@ -239,13 +256,30 @@ func (d *Driver) open(tx *store.Tx, s *Session, turn Turn) error {
 }
 
 // takeMail empties a session's mailbox.
-func takeMail(tx *store.Tx, id store.SessionID) ([]Input, error) {
-	inputs, err := mailboxes.All(tx, store.Prefix(id))
-	if err != nil || len(inputs) == 0 {
+func takeMail(tx *store.Tx, id store.SessionID) (inputs []Input, err error) {
+	waiting, err := mailboxes.All(tx, store.Prefix(id))
+	if err != nil || len(waiting) == 0 {
 		return nil, err
+	}
+	for _, m := range waiting {
+		inputs = append(inputs, m.Input)
 	}
 	_, err = mailboxes.DeletePrefix(tx, store.Prefix(id))
 	return inputs, err
+}
+
+// moveMail gives what waits in one session to another.
+func moveMail(tx *store.Tx, from, to store.SessionID) error {
+	inputs, err := takeMail(tx, from)
+	for _, in := range inputs {
+		if err == nil {
+			_, err = store.Append(tx, mailboxes, to, mail{Input: in})
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("moving waiting messages: %w", err)
+	}
+	return nil
 }
 
 // sessionAt is the session of an address; the first message there makes it.
@@ -280,8 +314,8 @@ func newSessionAt(tx *store.Tx, at store.Address, model string) (Session, error)
 // MainAgent is the id of the agent that people talk to.
 const MainAgent = "main"
 
-// Fresh gives an address a new, empty session within the caller's commit; the model chosen for the old one stays. A
-// turn under way in the old one is stopped.
+// Fresh gives an address a new, empty session within the caller's commit; the model chosen for the old one stays, and
+// so do messages that wait. A turn under way in the old one is stopped.
 func (d *Driver) Fresh(tx *store.Tx, at store.Address) error {
 	old, ok, err := SessionAt(tx, at)
 	if err != nil {
@@ -295,8 +329,11 @@ func (d *Driver) Fresh(tx *store.Tx, at store.Address) error {
 			return err
 		}
 	}
-	_, err = newSessionAt(tx, at, old.Model)
-	return err
+	fresh, err := newSessionAt(tx, at, old.Model)
+	if err != nil || !ok || old.Turn != "" {
+		return err // a turn that is being stopped names what waits, and moves it then
+	}
+	return moveMail(tx, old.ID, fresh.ID)
 }
 
 // Stop ends the turn under way at an address within the caller's commit, and says whether there was one. What had been

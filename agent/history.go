@@ -49,24 +49,25 @@ func (s *session) ask(ctx context.Context, turn Turn, record Session) (llm.Answe
 	if err != nil {
 		return llm.Answer{}, err
 	}
-	req := llm.Request{Model: record.Model, System: system, Tools: toolDefs(offer)}
-	budget := s.budget(record.Model) - llm.Estimate(system) - llm.EstimateTools(req.Tools)
-	req.Messages = s.history(record).fit(budget)
+	req := llm.Request{Model: record.Model, System: s.Mask(system), Tools: toolDefs(offer)}
+	s.around = llm.Estimate(system) + llm.EstimateTools(req.Tools)
+	budget := s.budget(record.Model) - s.around
+	req.Messages = s.messages(newHistory(record, s.entries).fit(budget))
 	answer, err := s.stream(ctx, turn, req)
 	var refused *llm.Error
 	if !errors.As(err, &refused) || refused.Kind != llm.KindOverflow {
 		return answer, err
 	}
 	// The client has learned the window, if the service told it.
-	budget = min(budget, s.budget(record.Model)) / 2
-	req.Messages = s.history(record).fit(budget)
+	budget = min(budget, s.budget(record.Model)-s.around) / 2
+	req.Messages = s.messages(newHistory(record, s.entries).fit(budget))
 	return s.stream(ctx, turn, req)
 }
 
 // stream passes the answer on to the view as it comes.
 func (s *session) stream(ctx context.Context, turn Turn, req llm.Request) (llm.Answer, error) {
 	var text strings.Builder
-	return s.Model.Stream(ctx, req, func(d llm.Delta) {
+	answer, err := s.Model.Stream(ctx, req, func(d llm.Delta) {
 		switch {
 		case d.Retract:
 			text.Reset()
@@ -81,6 +82,8 @@ func (s *session) stream(ctx context.Context, turn Turn, req llm.Request) (llm.A
 			s.View.Show(Streaming{Turn: turn, Text: text.String()})
 		}
 	})
+	answer.Text = s.Mask(answer.Text)
+	return answer, err
 }
 
 func toolDefs(o *tools.Offer) []llm.ToolDef {
@@ -91,77 +94,35 @@ func toolDefs(o *tools.Offer) []llm.ToolDef {
 	return defs
 }
 
-// history is the transcript as the model is shown it: the summary of what was before, then every entry, with the
-// results of a batch right after it and in the order of its calls.
-func (s *session) history(record Session) *history {
-	h := &history{}
-	if record.Summary != "" {
-		m := llm.Message{Role: llm.RoleUser, Text: summaryHead + record.Summary}
-		h.add(m, llm.EstimateMessages([]llm.Message{m}))
-	}
-	results := map[store.CallID]Entry{}
-	for _, e := range s.entries {
-		if e.Message.Role == llm.RoleTool {
-			results[e.Call] = e
-		}
-	}
-	pictures := newestPictures(s.entries)
-	for _, e := range s.entries {
-		if e.Message.Role == llm.RoleTool {
-			continue
-		}
-		h.add(s.withPictures(e, pictures), e.tokens)
-		for _, id := range e.Calls {
-			if r, ok := results[id]; ok {
-				h.add(s.withPictures(r, pictures), r.tokens)
+// messages reads the pictures of what fits. One that is no longer there, or no longer a picture file of the workspace, is
+// left out.
+func (s *session) messages(lines []line) []llm.Message {
+	out := make([]llm.Message, 0, len(lines))
+	for _, l := range lines {
+		for _, picture := range l.pictures {
+			data, err := s.readPicture(picture.Path)
+			if err != nil {
+				s.log.Debug("leaving out a picture", "err", err)
+				continue
 			}
+			l.Images = append(l.Images, llm.Image{MIME: picture.MIME, Data: data})
 		}
+		out = append(out, l.Message)
 	}
-	return h
+	return out
 }
 
-const (
-	// maxPictures is how many of the latest pictures are shown to the model again in every request, maxPicture the
-	// largest file that is, in bytes.
-	maxPictures = 6
-	maxPicture  = 5 << 20
-)
-
-// newestPictures says from which entry on pictures are shown.
-func newestPictures(entries []Entry) (from uint64) {
-	left := maxPictures
-	for i := len(entries) - 1; i >= 0; i-- {
-		if left -= len(entries[i].Images); left < 0 {
-			return entries[i].seq + 1
-		}
-	}
-	return 0
-}
-
-func (s *session) withPictures(e Entry, from uint64) llm.Message {
-	m := e.Message
-	if e.seq < from {
-		return m
-	}
-	for _, image := range e.Images {
-		if data, err := s.readPicture(image.Path); err == nil {
-			m.Images = append(m.Images, llm.Image{MIME: image.MIME, Data: data})
-		} else {
-			s.log.Debug("leaving out a picture", "err", err)
-		}
-	}
-	return m
-}
+// maxPicture is the largest picture file that is shown to the model, in bytes.
+const maxPicture = 5 << 20
 
 func (s *session) readPicture(path string) ([]byte, error) {
-	f, err := s.Workspace.Root().Open(path)
+	f, info, err := s.Workspace.OpenInside(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxPicture+1))
-	if err == nil && len(data) > maxPicture {
-		err = errors.New("it is larger than 5 MB")
+	if info.Size() > maxPicture {
+		return nil, fmt.Errorf("%s is larger than 5 MB", path)
 	}
-	return data, err
+	return io.ReadAll(io.LimitReader(f, maxPicture))
 }

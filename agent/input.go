@@ -43,7 +43,7 @@ type Attachment struct {
 func (in Input) words() string {
 	var b strings.Builder
 	if in.Speaker != "" {
-		fmt.Fprintf(&b, "[from %s]\n", in.Speaker)
+		fmt.Fprintf(&b, "[from %s]\n", label(in.Speaker))
 	}
 	if in.Edited {
 		b.WriteString("[new wording of an earlier message]\n")
@@ -52,21 +52,31 @@ func (in Input) words() string {
 		fmt.Fprintf(&b, "[in reply to]\n%s\n[end of what is replied to]\n", quoted(in.Quote))
 	}
 	for _, f := range in.Files {
-		fmt.Fprintf(&b, "[%s saved as %s%s, %s]\n", f.Kind, f.Path, suffix(f.MIME), size(f.Size))
+		fmt.Fprintf(&b, "[%s saved as %s%s, %s]\n", f.Kind, f.Path, suffix(label(f.MIME)), size(f.Size))
 	}
 	for _, note := range in.Notes {
-		fmt.Fprintf(&b, "[%s]\n", note)
+		fmt.Fprintf(&b, "[%s]\n", label(note))
 	}
 	switch {
 	case in.Forwarded != "":
-		fmt.Fprintf(&b, "[forwarded from %s; not the user's own words]\n%s\n[end of the forwarded message]", in.Forwarded, quoted(in.Text))
+		fmt.Fprintf(&b, "[forwarded from %s; not the user's own words]\n%s\n[end of the forwarded message]", label(in.Forwarded), quoted(in.Text))
 	default:
 		b.WriteString(in.Text)
 	}
 	return strings.TrimSpace(b.String())
 }
 
-func quoted(s string) string { return "> " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n> ") }
+// quoted marks every line, also those that end by a rarer character than a newline.
+func quoted(s string) string {
+	return "> " + strings.ReplaceAll(lineEnds.Replace(strings.TrimSpace(s)), "\n", "\n> ")
+}
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
+// label makes what others chose, such as a name, fit between brackets on one line.
+func label(s string) string {
+	return strings.NewReplacer("[", "(", "]", ")", "\n", " ").Replace(lineEnds.Replace(strings.TrimSpace(s)))
+}
 
 func suffix(mime string) string {
 	if mime == "" {
@@ -85,9 +95,9 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
-// entry is the transcript's line for the message.
-func (in Input) entry(turn store.TurnID) Entry {
-	e := Entry{Turn: turn, At: in.At, Message: llm.Message{Role: llm.RoleUser, Text: in.words()}}
+// entry is the transcript's line for a message.
+func (d *Driver) entry(in Input, turn store.TurnID) Entry {
+	e := Entry{Turn: turn, At: in.At, Message: llm.Message{Role: llm.RoleUser, Text: d.Mask(in.words())}}
 	for _, f := range in.Files {
 		if seen[f.MIME] {
 			e.Images = append(e.Images, tools.Image{MIME: f.MIME, Path: f.Path})

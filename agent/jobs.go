@@ -46,7 +46,7 @@ func (d *Driver) Launch(tx *store.Tx, r scheduler.Run) error {
 		ID: store.NewTurnID(), Session: s.ID, Address: home.Address, Agent: s.Agent, Source: s.Source, State: Active,
 		Began: time.Now(), Deciders: home.Deciders, Cards: home.Address, Job: r.Job.ID, JobTitle: r.Job.Title, Run: r.ID,
 	}
-	entry := Entry{Turn: turn.ID, At: turn.Began, Message: llm.Message{Role: llm.RoleUser, Text: jobWords(r)}}
+	entry := Entry{Turn: turn.ID, At: turn.Began, Message: llm.Message{Role: llm.RoleUser, Text: d.Mask(jobWords(r))}}
 	if _, err := store.Append(tx, transcripts, s.ID, entry); err != nil {
 		return fmt.Errorf("launching a run: %w", err)
 	}
@@ -87,10 +87,10 @@ func runOutcome(turn Turn, cause error) scheduler.Outcome {
 
 // cutOff says whether a job's run was interrupted by a restart, with nothing left for a person to decide: then it is over.
 func (s *session) cutOff(turn Turn) (bool, error) {
-	if turn.Job == "" || turn.Began.After(s.started) {
+	if turn.Job == "" || turn.State == Stopping {
 		return false, nil
 	}
-	open := openCalls(s.entries)
+	open := openCalls(s.entries, turn.ID)
 	decidable := false
 	err := s.DB.View(func(tx *store.Tx) error {
 		for _, c := range open {

@@ -46,6 +46,9 @@ func moveSessions(tx *store.Tx, from, to store.ChatID) error {
 		if err := sessions.Put(tx, s.ID, s); err != nil {
 			return err
 		}
+		if err := moveWaiting(tx, s.ID, from, to); err != nil {
+			return err
+		}
 		turn, ok, err := turns.Get(tx, s.Turn)
 		if err != nil {
 			return err
@@ -62,4 +65,23 @@ func moveSessions(tx *store.Tx, from, to store.ChatID) error {
 		}
 	}
 	return nil
+}
+
+// moveWaiting rewrites a session's mailbox.
+func moveWaiting(tx *store.Tx, id store.SessionID, from, to store.ChatID) error {
+	waiting := map[store.Seq[store.SessionID]]mail{}
+	err := mailboxes.Scan(tx, store.Prefix(id), func(k store.Seq[store.SessionID], m mail) (bool, error) {
+		waiting[k] = m
+		return true, nil
+	})
+	for k, m := range waiting {
+		m.Address.Chat = to
+		if m.Cards.Chat == from {
+			m.Cards.Chat = to
+		}
+		if err == nil {
+			err = mailboxes.Put(tx, k, m)
+		}
+	}
+	return err
 }

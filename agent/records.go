@@ -77,6 +77,13 @@ type Entry struct {
 	tokens int // estimated, without pictures
 }
 
+// mail is a message that waits in a session's mailbox.
+type mail struct {
+	Input
+	// Late says that it came after a person had stopped the turn under way: it does not wait for yet another message.
+	Late bool `json:"late,omitempty"`
+}
+
 const (
 	sessionsBucket   = "sessions"
 	turnsBucket      = "turns"
@@ -89,6 +96,6 @@ var (
 	sessions    = store.NewTable[store.SessionID, Session](sessionsBucket, store.ParseSessionID)
 	turns       = store.NewTable[store.TurnID, Turn](turnsBucket, store.ParseTurnID)
 	transcripts = store.NewTable[store.Seq[store.SessionID], Entry](transcriptBucket, store.ParseSeq(store.ParseSessionID))
-	mailboxes   = store.NewTable[store.Seq[store.SessionID], Input](mailboxBucket, store.ParseSeq(store.ParseSessionID))
+	mailboxes   = store.NewTable[store.Seq[store.SessionID], mail](mailboxBucket, store.ParseSeq(store.ParseSessionID))
 	addresses   = store.NewTable[store.Address, store.SessionID](addressesBucket, store.ParseAddress)
 )

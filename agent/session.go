@@ -21,19 +21,22 @@ type session struct {
 
 	entries []Entry // from the summary's Keep on, as far as read
 	last    uint64  // the last entry read
+	around  int     // what stood around the history in the last request: instructions and tools, in estimated tokens
 
 	mu      sync.Mutex
 	cancel  context.CancelCauseFunc // of the turn or compaction under way
-	turn    store.TurnID
-	asking  int           // calls that wait for a person
-	idle    chan struct{} // closed while nothing runs but what waits for a person
-	compact bool          // a person asked for a compaction
+	turn    store.TurnID            // "" in a compaction
+	calls   int                     // under way
+	asking  int                     // of them: those that wait for a person
+	quiet   bool                    // nothing runs but what waits for a person
+	idle    chan struct{}           // closed while quiet
+	compact bool                    // a person asked for a compaction
 }
 
 func newSession(d *Driver, id store.SessionID) *session {
 	idle := make(chan struct{})
 	close(idle)
-	return &session{Driver: d, id: id, log: d.Log.With("session", id), wakeup: make(chan struct{}, 1), idle: idle}
+	return &session{Driver: d, id: id, log: d.Log.With("session", id), wakeup: make(chan struct{}, 1), idle: idle, quiet: true}
 }
 
 // poke wakes the goroutine; pokes while it works are seen when it looks up.
@@ -65,7 +68,7 @@ func (s *session) run(ctx context.Context) {
 
 // work takes turns until none is left.
 func (s *session) work(ctx context.Context) {
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !s.ending() {
 		turn, ok, err := s.activeTurn()
 		if err != nil {
 			s.log.Error("reading the turn", "err", err)
@@ -93,7 +96,7 @@ func (s *session) guarded(ctx context.Context, turn Turn) (goOn bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("a turn panicked", "turn", turn.ID, "err", fmt.Sprint(p), "stack", stack())
-			goOn = s.fail(turn, errors.New("nod broke inside while it worked on this; the log has the details")) == nil
+			goOn = s.fail(turn, errPanicked) == nil
 		}
 	}()
 	if turn.State == Stopping {
@@ -114,40 +117,45 @@ func (s *session) guarded(ctx context.Context, turn Turn) (goOn bool) {
 func (s *session) set(turn store.TurnID, cancel context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn, s.cancel, s.asking = turn, cancel, 0
-	if cancel == nil {
-		close(s.idle)
-	} else {
-		s.idle = make(chan struct{})
-	}
+	s.turn, s.cancel, s.calls, s.asking = turn, cancel, 0, 0
+	s.settle()
 }
 
-// cut stops the turn, if it is the one that runs.
+// settle opens or closes idle as what runs changes.
+func (s *session) settle() {
+	quiet := s.cancel == nil || s.asking > 0 && s.asking == s.calls
+	switch {
+	case quiet && !s.quiet:
+		close(s.idle)
+	case !quiet && s.quiet:
+		s.idle = make(chan struct{})
+	}
+	s.quiet = quiet
+}
+
+// cut stops the turn, if it is the one that runs, or the compaction that it waits for.
 func (s *session) cut(turn store.TurnID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cancel != nil && s.turn == turn {
+	if s.cancel != nil && (s.turn == turn || s.turn == "") {
 		s.cancel(tools.ErrStopped)
 	}
 }
 
-// settled is closed once nothing runs.
+// settled is closed once nothing runs but what waits for a person.
 func (s *session) settled() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asking > 0 {
-		done := make(chan struct{})
-		close(done)
-		return done
-	}
 	return s.idle
 }
 
-// asks counts the calls that wait for a person.
-func (s *session) asks(change int) {
+// count notes how many more calls are under way, and how many more of them wait for a person.
+func (s *session) count(calls, asking int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asking += change
+	s.calls += calls
+	s.asking += asking
+	s.settle()
 }
 
 func (s *session) askCompaction() {

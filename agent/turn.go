@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"nod/agent/llm"
@@ -19,6 +20,8 @@ var (
 	ErrRounds = errors.New("the limit of rounds was reached")
 	ErrFaults = errors.New("the model kept making calls whose arguments could not be read")
 	ErrEmpty  = errors.New("the model gave an empty answer, also when asked again")
+
+	errPanicked = errors.New("nod broke inside while it worked on this; the log has the details")
 )
 
 // take goes round after round: calls that have no result yet, then mail, then the model. What is to do next is read
@@ -29,10 +32,13 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 	}
 	for {
 		record, err := s.sync()
-		if err != nil {
-			return err
+		if err == nil {
+			err = s.DB.View(turn.refresh)
 		}
-		if open := openCalls(s.entries); len(open) > 0 {
+		if err != nil {
+			return fmt.Errorf("reading a turn: %w", err)
+		}
+		if open := openCalls(s.entries, turn.ID); len(open) > 0 {
 			if err := s.runCalls(ctx, turn, record, open); err != nil {
 				return err
 			}
@@ -41,7 +47,7 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 			}
 		}
 		switch {
-		case errors.Is(context.Cause(ctx), tools.ErrStopped):
+		case errors.Is(context.Cause(ctx), tools.ErrStopped), turn.State == Stopping:
 			return s.stopped(turn)
 		case ctx.Err() != nil:
 			return tools.ErrLeft
@@ -95,7 +101,7 @@ func (s *session) pickUp(turn Turn) (over bool, err error) {
 func (s *session) steer(turn Turn) (took bool, err error) {
 	var waiting bool
 	if err := s.DB.View(func(tx *store.Tx) error {
-		return mailboxes.Scan(tx, store.Prefix(s.id), func(store.Seq[store.SessionID], Input) (bool, error) {
+		return mailboxes.Scan(tx, store.Prefix(s.id), func(store.Seq[store.SessionID], mail) (bool, error) {
 			waiting = true
 			return false, nil
 		})
@@ -109,7 +115,7 @@ func (s *session) steer(turn Turn) (took bool, err error) {
 		}
 		var ids []store.MessageID
 		for _, in := range inputs {
-			if _, err := store.Append(tx, transcripts, s.id, in.entry(turn.ID)); err != nil {
+			if _, err := store.Append(tx, transcripts, s.id, s.entry(in, turn.ID)); err != nil {
 				return err
 			}
 			ids = append(ids, in.Message)
@@ -138,7 +144,10 @@ func (s *session) record(turn Turn, answer llm.Answer) (Turn, error) {
 		if err != nil {
 			return err
 		}
-		if err := s.saveTurn(tx, turn); err != nil {
+		if err := turn.refresh(tx); err != nil {
+			return err
+		}
+		if err := turns.Put(tx, turn.ID, turn); err != nil {
 			return err
 		}
 		if err := sessions.Put(tx, s.id, kept); err != nil {
@@ -156,16 +165,29 @@ func (s *session) record(turn Turn, answer llm.Answer) (Turn, error) {
 	return turn, nil
 }
 
-// saveTurn writes the turn, unless a stop was asked for meanwhile: that mark stays until the turn is over.
-func (s *session) saveTurn(tx *store.Tx, turn Turn) error {
-	stored, ok, err := turns.Get(tx, turn.ID)
-	if err != nil {
+// refresh takes over what others change of a stored turn: the mark that a person stopped it, and the move of its group.
+func (t *Turn) refresh(tx *store.Tx) error {
+	stored, ok, err := turns.Get(tx, t.ID)
+	if err != nil || !ok {
 		return err
 	}
-	if ok && stored.State == Stopping && turn.State == Active {
-		turn.State = Stopping
+	t.Address, t.Cards = stored.Address, stored.Cards
+	if stored.State == Stopping {
+		t.State = Stopping
 	}
-	return turns.Put(tx, turn.ID, turn)
+	return nil
+}
+
+// end puts a turn into its last state. It returns tools.ErrStopped when a person stopped it before it came to another end.
+func (t *Turn) end(tx *store.Tx, as TurnState) error {
+	if err := t.refresh(tx); err != nil {
+		return err
+	}
+	if t.State == Stopping && as != Stopped {
+		return tools.ErrStopped
+	}
+	t.State, t.Ended = as, time.Now()
+	return nil
 }
 
 // keepAnswer appends an answer to the transcript and counts its usage into the session, which it gives back unsaved.
@@ -192,9 +214,11 @@ func (s *session) keepAnswer(tx *store.Tx, turn Turn, answer llm.Answer) (Sessio
 // finish files the answer that ends the turn, with what people see of it, and begins the next turn when mail waits.
 func (s *session) finish(turn Turn, answer llm.Answer) error {
 	turn.Round++
-	turn.State, turn.Ended = Answered, time.Now()
 	s.View.Show(Ending{Turn: turn})
 	err := s.DB.Update(func(tx *store.Tx) error {
+		if err := turn.end(tx, Answered); err != nil {
+			return err
+		}
 		record, err := s.keepAnswer(tx, turn, answer)
 		if err != nil {
 			return err
@@ -208,6 +232,9 @@ func (s *session) finish(turn Turn, answer llm.Answer) error {
 		}
 		return s.close(tx, turn, record, text, nil)
 	})
+	if errors.Is(err, tools.ErrStopped) {
+		return s.stopped(turn)
+	}
 	if err != nil {
 		return fmt.Errorf("finishing a turn: %w", err)
 	}
@@ -233,10 +260,12 @@ func (s *session) fail(turn Turn, cause error) error {
 }
 
 func (s *session) failWith(turn Turn, cause error, partial string, read func(*store.Tx) (Session, error)) error {
-	turn.State, turn.Ended = Failed, time.Now()
 	s.View.Show(Ending{Turn: turn})
 	s.log.Warn("a turn failed", "turn", turn.ID, "err", cause)
 	err := s.DB.Update(func(tx *store.Tx) error {
+		if err := turn.end(tx, Failed); err != nil {
+			return err
+		}
 		record, err := read(tx)
 		if err != nil {
 			return err
@@ -249,6 +278,9 @@ func (s *session) failWith(turn Turn, cause error, partial string, read func(*st
 		}
 		return s.close(tx, turn, record, cause.Error(), cause)
 	})
+	if errors.Is(err, tools.ErrStopped) {
+		return s.stopped(turn)
+	}
 	if err != nil {
 		return fmt.Errorf("ending a failed turn: %w", err)
 	}
@@ -256,7 +288,8 @@ func (s *session) failWith(turn Turn, cause error, partial string, read func(*st
 	return nil
 }
 
-// close ends a turn's records: its session is free, its job's run is over, and the mail that waits begins the next.
+// close ends a turn's records: its session is free, its job's run is over, and the mail that waits begins the next. What
+// a stop keeps back waits for another message; what belongs to an address that has a fresh session goes there.
 func (s *session) close(tx *store.Tx, turn Turn, record Session, summary string, cause error) error {
 	if err := turns.Put(tx, turn.ID, turn); err != nil {
 		return err
@@ -267,15 +300,21 @@ func (s *session) close(tx *store.Tx, turn Turn, record Session, summary string,
 			return err
 		}
 	}
-	if turn.State == Stopped {
+	if current, ok, err := SessionAt(tx, turn.Address); err != nil {
+		return err
+	} else if ok && current.ID != s.id {
+		return errors.Join(moveMail(tx, s.id, current.ID), sessions.Put(tx, s.id, record))
+	}
+	waiting, err := mailboxes.All(tx, store.Prefix(s.id))
+	if err != nil {
+		return err
+	}
+	if len(waiting) == 0 || turn.State == Stopped && !slices.ContainsFunc(waiting, func(m mail) bool { return m.Late }) {
 		return sessions.Put(tx, s.id, record)
 	}
 	inputs, err := takeMail(tx, s.id)
 	if err != nil {
 		return err
-	}
-	if len(inputs) == 0 {
-		return sessions.Put(tx, s.id, record)
 	}
 	return s.begin(tx, &record, inputs)
 }

@@ -203,6 +203,13 @@ func SyncFolder(folder *os.Root) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-func missing(shown string) error {
-	return fmt.Errorf("there is no file %s; list_files shows what there is", shown)
+// missingError says that there is no such file; it is fs.ErrNotExist to errors.Is.
+type missingError struct{ shown string }
+
+func missing(shown string) error { return &missingError{shown} }
+
+func (e *missingError) Error() string {
+	return "there is no file " + e.shown + "; list_files shows what there is"
 }
+
+func (e *missingError) Is(target error) bool { return target == fs.ErrNotExist }

@@ -54,6 +54,24 @@ func (w *Workspace) Dir() string { return w.dir }
 // Root is the open folder; it stays open until Close. Unlike Hold it follows links within the workspace, also into secrets/.
 func (w *Workspace) Root() *os.Root { return w.root }
 
+// OpenInside opens a regular file for nod's own reading, which nobody is asked about. Links are followed as far as they
+// stay in the workspace; what a tool could not read unasked is refused.
+func (w *Workspace) OpenInside(path string) (*os.File, fs.FileInfo, error) {
+	p, err := w.Resolve(path, ForReading)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.Private || p.Denied {
+		return nil, nil, fmt.Errorf("%s leads to %s, which is not read unasked", path, p.Path.Shown)
+	}
+	held, err := w.Hold(path, ForReading, approvals.Subject{Facts: p.Facts()})
+	if err != nil {
+		return nil, nil, err
+	}
+	f, info, err := held.OpenFile()
+	return f, info, errors.Join(err, held.Close())
+}
+
 // Close lets the folder go.
 func (w *Workspace) Close() error { return w.root.Close() }
 

@@ -10,7 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,17 +52,9 @@ func (b *Builder) System(f Facts) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	guidance, err := guidance(f)
-	if err != nil {
-		return "", err
-	}
-	parts := []string{text, guidance}
+	parts := []string{text, guidance(f)}
 	for _, name := range []string{"AGENTS.md", "memory/MEMORY.md"} {
-		notes, err := b.notes(name)
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, notes)
+		parts = append(parts, b.notes(name))
 	}
 	pad, err := b.scratchpad(f.Session)
 	if err != nil {
@@ -84,18 +76,22 @@ func joinParts(parts []string) string {
 
 // agentText is the owner's replacement of an agent's text, or ours.
 func (b *Builder) agentText(id string) (string, error) {
-	raw, err := readBounded(os.DirFS(b.Home), filepath.Join("agents", id+".md"), maxAgentText)
+	f, err := os.DirFS(b.Home).Open(path.Join("agents", id+".md"))
 	if errors.Is(err, fs.ErrNotExist) {
-		raw, err = readBounded(templates, "templates/"+id+".md", maxAgentText)
+		f, err = templates.Open("templates/" + id + ".md")
+	}
+	text := ""
+	if err == nil {
+		text, err = readBounded(f, maxAgentText)
 	}
 	if err != nil {
 		return "", fmt.Errorf("reading the instructions of agent %s: %w", id, err)
 	}
-	return raw, nil
+	return text, nil
 }
 
 // guidance is what goes for several tools at once; it names only tools that are offered.
-func guidance(f Facts) (string, error) {
+func guidance(f Facts) string {
 	var lines []string
 	for _, g := range crossTool {
 		if offered(f.Offer, g.needs...) {
@@ -103,9 +99,9 @@ func guidance(f Facts) (string, error) {
 		}
 	}
 	if len(lines) == 0 {
-		return "", nil
+		return ""
 	}
-	return "# Using your tools\n\n" + strings.Join(lines, "\n"), nil
+	return "# Using your tools\n\n" + strings.Join(lines, "\n")
 }
 
 func offered(o *tools.Offer, names ...string) bool {
@@ -121,18 +117,22 @@ func offered(o *tools.Offer, names ...string) bool {
 }
 
 // notes are a file of the owner's in the workspace, or nothing.
-func (b *Builder) notes(name string) (string, error) {
-	raw, err := readBounded(b.Workspace.Root().FS(), name, maxNotes)
+func (b *Builder) notes(name string) string {
+	f, _, err := b.Workspace.OpenInside(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return ""
+	}
+	raw := ""
+	if err == nil {
+		raw, err = readBounded(f, maxNotes)
 	}
 	if err != nil {
-		return fmt.Sprintf("# %s\n\n(could not be read: %v)", name, err), nil
+		return fmt.Sprintf("# %s\n\n(could not be read: %v)", name, err)
 	}
 	if strings.TrimSpace(raw) == "" {
-		return "", nil
+		return ""
 	}
-	return fmt.Sprintf("# The owner's notes (%s)\n\n%s", name, raw), nil
+	return fmt.Sprintf("# The owner's notes (%s)\n\n%s", name, raw)
 }
 
 func (b *Builder) scratchpad(session store.SessionID) (pad string, err error) {
@@ -155,12 +155,8 @@ func (b *Builder) moment(f Facts) string {
 	return text
 }
 
-// readBounded reads the head of a file, cut at a rune's edge.
-func readBounded(in fs.FS, name string, limit int) (string, error) {
-	f, err := in.Open(name)
-	if err != nil {
-		return "", err
-	}
+// readBounded reads the head of a file, cut at a rune's edge, and closes it.
+func readBounded(f io.ReadCloser, limit int) (string, error) {
 	defer f.Close()
 	raw, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err != nil {
