@@ -43,7 +43,8 @@ type Outbox struct {
 	files  *os.Root
 
 	mu      sync.Mutex
-	ctx     context.Context // of Run, nil before and after
+	ctx     context.Context             // of Run, nil before and after
+	early   []func(run context.Context) // quick calls from before Run
 	lanes   map[store.ChatID]*lane
 	moved   map[store.ChatID]store.ChatID // groups that got a new id since the start
 	settles []settlement
