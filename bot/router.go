@@ -126,7 +126,7 @@ func (q *request) meet() error {
 		return nil
 	}
 	return q.DB.Update(func(tx *store.Tx) (err error) {
-		q.person, err = q.Access.Meet(tx, q.person, name, private)
+		q.person, err = q.Access.Meet(tx, q.person.ID, name, private)
 		return err
 	})
 }
@@ -213,7 +213,7 @@ func (q *request) turnAway(tx *store.Tx, badCode bool) error {
 	if err != nil {
 		return err
 	}
-	answer, ask, err := q.Access.FirstContact(tx, q.person, len(owners) > 0)
+	answer, ask, err := q.Access.FirstContact(tx, q.person.ID, q.person.Name, len(owners) > 0)
 	if err != nil || !answer {
 		return err
 	}
