@@ -86,7 +86,11 @@ func (Access) Person(tx *store.Tx, id store.UserID) (Person, error) {
 func (Access) Put(tx *store.Tx, p Person) error { return people.Put(tx, p.ID, p) }
 
 // Meet notes a known person's name and private chat, when they have changed. Strangers leave no trace here.
-func (a Access) Meet(tx *store.Tx, p Person, name string, private store.ChatID) (Person, error) {
+func (a Access) Meet(tx *store.Tx, id store.UserID, name string, private store.ChatID) (Person, error) {
+	p, err := a.Person(tx, id)
+	if err != nil {
+		return p, err
+	}
 	if p.Role == Stranger || p.Name == name && (private == 0 || p.Private == private) {
 		return p, nil
 	}
@@ -187,8 +191,13 @@ func (a Access) Redeem(tx *store.Tx, p Person, code string) (paired Person, ok b
 	return p, false, err
 }
 
-// admit gives a role, never a lesser one than the person has.
+// admit gives a role, never a lesser one than the person has by now.
 func (a Access) admit(tx *store.Tx, p Person, role Role) (Person, bool, error) {
+	now, err := a.Person(tx, p.ID)
+	if err != nil {
+		return p, false, err
+	}
+	p.Role, p.Since = now.Role, now.Since
 	if p.Role != Owner {
 		p.Role, p.Since = role, time.Now()
 	}
@@ -197,22 +206,22 @@ func (a Access) admit(tx *store.Tx, p Person, role Role) (Person, bool, error) {
 
 // FirstContact says whether a stranger may be answered, and whether an owner, if there is one, is to be asked; it notes
 // that both happened. Beyond a bound on remembered strangers nobody new is answered or asked any more.
-func (a Access) FirstContact(tx *store.Tx, p Person, owned bool) (answer, ask bool, err error) {
-	known, count := false, 0
-	err = people.Scan(tx, nil, func(id store.UserID, other Person) (bool, error) {
-		if id == p.ID {
-			known = true
+func (a Access) FirstContact(tx *store.Tx, id store.UserID, name string, owned bool) (answer, ask bool, err error) {
+	p, known, count := Person{ID: id, Role: Stranger}, false, 0
+	err = people.Scan(tx, nil, func(_ store.UserID, other Person) (bool, error) {
+		if other.ID == id {
+			p, known = other, true
 		}
 		if other.Role == Stranger {
 			count++
 		}
 		return true, nil
 	})
-	if err != nil || p.Role == Ignored || !known && count >= maxStrangers || time.Since(p.Told) < strangerPause {
+	if err != nil || p.Role != Stranger || !known && count >= maxStrangers || time.Since(p.Told) < strangerPause {
 		return false, false, err
 	}
 	ask = owned && !p.Asked
-	p.Told, p.Asked = time.Now(), p.Asked || ask
+	p.Name, p.Told, p.Asked = name, time.Now(), p.Asked || ask
 	if p.Since.IsZero() {
 		p.Since = p.Told
 	}

@@ -29,7 +29,7 @@ func (r *Router) press(_ context.Context, q *models.CallbackQuery, done func(*st
 	}
 	if b.person.Name == "" { // adopted by the configuration, and has not written yet
 		if err := r.DB.Update(func(tx *store.Tx) (err error) {
-			b.person, err = r.Access.Meet(tx, b.person, displayName(&q.From), 0)
+			b.person, err = r.Access.Meet(tx, b.person.ID, displayName(&q.From), 0)
 			return err
 		}); err != nil {
 			return fmt.Errorf("noting who pressed: %w", err)
@@ -252,9 +252,13 @@ func (b *buttonPress) stranger(tx *store.Tx, id store.UserID, allow bool) (strin
 		return "", err
 	}
 	text := p.Name + " is ignored."
-	p.Role = Ignored
-	if allow {
+	switch {
+	case p.Role == Owner: // paired since the card was sent
+		allow, text = false, p.Name+" owns this bot too."
+	case allow:
 		p.Role, text = Guest, p.Name+" may chat now. You decide on what needs a nod."
+	default:
+		p.Role = Ignored
 	}
 	if err := b.Access.Put(tx, p); err != nil {
 		return "", err

@@ -96,19 +96,26 @@ func (o *Outbox) Answer(callbackID, text string, alert bool) {
 	})
 }
 
+// maxEarly bounds the quick calls that wait for Run: a press may be handled a moment before it.
+const maxEarly = 100
+
 // quick makes a best-effort call at once, beside the lanes.
 func (o *Outbox) quick(what string, chat store.ChatID, call func(context.Context) error) {
+	begin := func(run context.Context) {
+		o.work.Go(func() {
+			ctx, cancel := bounded(run, quickTime)
+			defer cancel()
+			o.shrug(ctx, what, chat, call(ctx))
+		})
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ctx == nil {
-		return
+	switch {
+	case o.ctx != nil:
+		begin(o.ctx)
+	case len(o.early) < maxEarly:
+		o.early = append(o.early, begin)
 	}
-	run := o.ctx
-	o.work.Go(func() {
-		ctx, cancel := bounded(run, quickTime)
-		defer cancel()
-		o.shrug(ctx, what, chat, call(ctx))
-	})
 }
 
 // shrug logs the error of a call that nothing depends on.

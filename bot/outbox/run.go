@@ -21,6 +21,10 @@ func (o *Outbox) Run(ctx context.Context) error {
 	}
 	o.mu.Lock()
 	o.ctx = ctx
+	for _, begin := range o.early {
+		begin(ctx)
+	}
+	o.early = nil
 	o.mu.Unlock()
 	for _, chat := range queued {
 		o.wake(chat)
