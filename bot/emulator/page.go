@@ -19,6 +19,8 @@ type PageOptions struct {
 	Key    string   // what opens the page; NewKey makes one
 	Hosts  []string // the exact Host values to answer to, such as 127.0.0.1:8080 and localhost:8080
 	Notice string   // a line above the chat, such as which model answers
+	// Suggestions are texts to send with a tap. They belong to the page: nothing of them comes from the bot.
+	Suggestions []string
 }
 
 // NewKey returns 128 random bits for PageOptions.Key, in hexadecimal.

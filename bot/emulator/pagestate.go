@@ -23,6 +23,7 @@ type pageChat struct {
 	Me       User       `json:"me"`
 	Bot      User       `json:"bot"`
 	Notice   string     `json:"notice,omitempty"`
+	Suggest  []string   `json:"suggest,omitempty"`
 	Action   string     `json:"action,omitempty"`
 	Until    int64      `json:"until,omitempty"` // when the action ends, Unix milliseconds
 	Draft    *pageDraft `json:"draft,omitempty"`
@@ -67,7 +68,7 @@ func (g *page) state(rev uint64) pageState {
 		}
 	}
 	st.Chat = pageChat{
-		Me: p.user, Bot: p.s.bot, Notice: g.opts.Notice, Commands: p.s.commandsFor(c, p.user), Replies: c.keyboards[p.thread],
+		Me: p.user, Bot: p.s.bot, Notice: g.opts.Notice, Suggest: g.opts.Suggestions, Commands: p.s.commandsFor(c, p.user), Replies: c.keyboards[p.thread],
 		Pinned: slices.Clone(c.pinned),
 	}
 	now := time.Now()

@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io/fs"
 	"log/slog"
 	"math"
 	"net"
@@ -35,7 +36,11 @@ func demoCommand(ctx context.Context, _ []string, out stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	d, err := newDemo(cfg, out)
+	scripts, err := fs.Sub(demoScripts, "demo")
+	if err != nil {
+		return fmt.Errorf("finding the demo's scripts: %w", err)
+	}
+	d, err := newDemo(cfg, scripts, out)
 	if err != nil {
 		return err
 	}
@@ -45,10 +50,13 @@ func demoCommand(ctx context.Context, _ []string, out stdio) (err error) {
 	}
 	key := emulator.NewKey()
 	server := &http.Server{
-		Handler: emulator.NewPage(d.person, emulator.PageOptions{Key: key, Hosts: hosts(listener), Notice: d.about}), ReadHeaderTimeout: 10 * time.Second,
+		Handler: emulator.NewPage(d.person, emulator.PageOptions{
+			Key: key, Hosts: hosts(listener), Notice: "Demo · " + d.about, Suggestions: d.offers,
+		}),
+		ReadHeaderTimeout: 10 * time.Second,
 	}
 	d.ready = func() {
-		fmt.Fprintf(out.out, "nod demo: open http://%s/?key=%s\n%s\nCtrl-C ends it and removes its files.\n", listener.Addr(), key, d.about)
+		fmt.Fprintf(out.out, "nod demo: open http://%s/?key=%s\n%s\nCtrl-C ends it and removes its files.\n", listener.Addr(), key, d.hint)
 	}
 	return runStaged(ctx, d.log, []loop{
 		{name: "the bot", run: func(ctx context.Context) error { return run(ctx, d.wiring) }, limit: 15 * time.Second},
@@ -80,7 +88,9 @@ type demo struct {
 	wiring
 	telegram *emulator.Server
 	person   *emulator.Person
-	about    string // which model answers
+	about    string   // which model answers, in a few words
+	hint     string   // the same for the terminal, with what to do about it
+	offers   []string // what to try
 }
 
 // demoConfig takes the model from the environment and nod.yaml, and nothing else.
@@ -95,22 +105,31 @@ func demoConfig(out stdio, dir string) (Config, error) {
 	return cfg, nil
 }
 
-func newDemo(cfg Config, out stdio) (*demo, error) {
+// demoCalls is how many API calls the emulator remembers. Nobody looks at them here, and a demo may run for days.
+const demoCalls = 100
+
+// newDemo wires a demo. The scripts are its model where none is configured, and what it offers to try.
+func newDemo(cfg Config, scripts fs.FS, out stdio) (*demo, error) {
+	script, err := newDemoModel(scripts)
+	if err != nil {
+		return nil, err
+	}
 	log := slog.New(slog.NewTextHandler(out.err, &slog.HandlerOptions{Level: max(cfg.Log, slog.LevelWarn)}))
-	telegram := emulator.New(emulator.Options{Flood: &emulator.Flood{}})
-	d := &demo{telegram: telegram, person: telegram.Private(demoUser)}
+	telegram := emulator.New(emulator.Options{Flood: &emulator.Flood{}, KeepCalls: demoCalls})
+	d := &demo{telegram: telegram, person: telegram.Private(demoUser), offers: script.titles()}
 	d.wiring = wiring{config: cfg, log: log, telegram: emulator.Transport(telegram), notice: out.out}
-	d.about = "The model is " + cfg.Models[0].Name + "."
-	d.greeting = "👋 This is nod, with " + cfg.Models[0].Name + " as its model. Everything else is real too, but for Telegram: this page stands in for it. Files are in a throw-away folder."
+	const rest = "The rest is the real program with its rules, cards, files, commands and jobs, and this page stands in for Telegram. " +
+		"Files are in a throw-away folder.\n\nTap a suggestion below, or write."
+	name := cfg.Models[0].Name
+	d.about = name + " answers"
+	d.hint = "The model is " + name + "."
+	d.greeting = "👋 This is a demo of **nod**, an agent that asks before it acts. The model is `" + name + "`. " + rest
 	if !cfg.ModelGiven {
-		model, err := newDemoModel()
-		if err != nil {
-			return nil, err
-		}
-		d.model = scripted.Transport(scripted.New(model.reply))
+		d.model = scripted.Transport(scripted.New(script.reply))
 		d.config.Models = []llm.Model{{Name: "demo", BaseURL: "http://model.invalid/v1", ContextWindow: 128_000}}
-		d.about = "No model is configured, so a scripted demo model answers; set OPENAI_API_KEY or OPENAI_BASE_URL to use a real one."
-		d.greeting = "👋 This is nod. No model is configured, so a **scripted demo model** answers; the rest is real, but for Telegram: this page stands in for it. Say *hello* to see what it can show you."
+		d.about = "a script answers, not a model"
+		d.hint = "No model is configured, so a scripted demo model answers; set OPENAI_API_KEY or OPENAI_BASE_URL to use a real one."
+		d.greeting = "👋 This is a demo of **nod**, an agent that asks before it acts. No model is configured, so a **script** plays the model: it knows a few tricks. " + rest
 	}
 	return d, fillWorkspace(cfg.Workspace)
 }

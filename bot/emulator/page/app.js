@@ -179,6 +179,7 @@ function around() {
   pending(busy, draft && draft.until > Date.now() ? draft : null);
   composer.setCommands();
   composer.setReplies(replies);
+  composer.setSuggestions(loaded && messages.size > 0 ? chat.suggest : []);
   const pinned = messages.get(chat.pinned?.at(-1));
   $("pinned").hidden = !pinned;
   if (pinned) $("pinned").replaceChildren(el("b", {}, "Pinned message"), el("span", {}, words(pinned)));

@@ -144,6 +144,15 @@ export class Composer {
       el("button", { type: "button", class: "key", onclick: () => this.host.send(text) }, text)))));
   }
 
+  // setSuggestions shows texts to send with a tap.
+  setSuggestions(all = []) {
+    const shown = all.join("\n");
+    $("suggest").hidden = all.length === 0;
+    if ($("suggest").dataset.shown === shown) return; // a row that is scrolled stays so
+    $("suggest").dataset.shown = shown;
+    $("suggest").replaceChildren(...all.map((text) => el("button", { type: "button", onclick: () => this.host.send(text) }, text)));
+  }
+
   attach(list) {
     this.files.push(...list);
     this.drawFiles();

@@ -100,7 +100,16 @@ function codeBlock(e, words) {
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
   const head = el("div", { class: "codehead" }, el("span", {}, e.language || "code"), button);
-  return el("div", { class: "codeblock" }, head, el("pre", {}, el("code", {}, words)));
+  return el("div", { class: "codeblock" }, head, el("pre", {}, el("code", {}, ...(e.language === "diff" ? diff(words) : [words]))));
+}
+
+// diff colours the lines of a unified diff.
+function diff(words) {
+  const kinds = [[/^(---|\+\+\+|@@)/, "hunk"], [/^\+/, "added"], [/^-/, "removed"]];
+  return words.split(/(?<=\n)/).map((line) => {
+    const kind = kinds.find(([form]) => form.test(line));
+    return kind ? el("span", { class: kind[1] }, line) : line;
+  });
 }
 
 function expandable(children) {
