@@ -73,14 +73,16 @@ func stamp(t time.Time, zone string) string {
 	return t.Format("Mon 2 Jan, 15:04") + " (" + zone + ")"
 }
 
-// escapeMarkdown makes text that is not ours safe within our own Markdown.
+// escapeMarkdown makes text that is not ours safe within our own Markdown. It writes character references: a backslash
+// before a bracket would begin a formula, as models write them.
 func escapeMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if strings.ContainsRune("\\`*_{}[]()#+-.!|<>~&", r) {
-			b.WriteByte('\\')
+		if strings.ContainsRune("\\`*_{}[]()#+-.!|<>~&$", r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+		} else {
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
 	return b.String()
 }
