@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"nod/agent/llm/scripted"
+	"nod/bot/emulator"
+)
+
+// stage is what stands around a program that is measured: the emulated Telegram and the scripted model, served by this
+// process on real sockets, and folders. Its people each have a private chat, so that no pace limit of a chat is met.
+type stage struct {
+	t        testing.TB
+	telegram *emulator.Server
+	api      string // roots of the two services
+	model    string
+	people   []*emulator.Person
+	dir      string
+	said     atomic.Int64
+	think    time.Duration // how long the model takes before it answers
+}
+
+// newStage serves both for a number of people.
+func newStage(t testing.TB, people int) *stage {
+	t.Helper()
+	s := &stage{t: t, telegram: emulator.New(emulator.Options{}), dir: t.TempDir()}
+	for i := range people {
+		s.people = append(s.people, s.telegram.Private(emulator.User{ID: int64(1000 + i), FirstName: "P" + strconv.Itoa(i)}))
+	}
+	api, model := httptest.NewServer(s.telegram), httptest.NewServer(scripted.New(s.reply))
+	t.Cleanup(func() {
+		api.CloseClientConnections()
+		api.Close()
+		model.Close()
+	})
+	s.api, s.model = api.URL, model.URL+"/v1"
+	return s
+}
+
+// question and errand begin what people say; the model answers the one at once and calls a tool for the other.
+const (
+	question = "question "
+	errand   = "errand "
+)
+
+// reply answers with the number of the question, in pieces as a service streams them.
+func (s *stage) reply(r scripted.Request) scripted.Reply {
+	text := r.LastUser()
+	if strings.Contains(text, errand) && len(r.Results()) == 0 {
+		return scripted.Call("list_files", map[string]any{}).Sleep(s.think)
+	}
+	number := strings.Fields(text[max(strings.LastIndex(text, question), strings.LastIndex(text, errand), 0):])
+	if len(number) < 2 {
+		return scripted.Say("A summary of what was said.")
+	}
+	pieces := []string{"answer ", number[1], ". "}
+	for range 12 {
+		pieces = append(pieces, "It goes on ", "for a while. ")
+	}
+	return scripted.Reply{}.Sleep(s.think).Say(pieces...)
+}
+
+// ask has a person say something, and waits until the answer stands in the chat.
+func (s *stage) ask(p *emulator.Person, what string) time.Duration {
+	s.t.Helper()
+	began := time.Now()
+	n := s.said.Add(1)
+	p.SendText(fmt.Sprint(what, n))
+	s.seen(p, n)
+	return time.Since(began)
+}
+
+// seen waits until an answer stands in the chat.
+func (s *stage) seen(p *emulator.Person, n int64) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := p.WaitText(ctx, fmt.Sprintf("answer %d.", n)); err != nil {
+		s.t.Error(err) // not Fatal: many may wait at once
+	}
+}
+
+// roleVariable makes a test binary the program itself.
+const roleVariable = "NOD_BENCH_ROLE"
+
+// playRole is called first in TestMain.
+func playRole() (played bool) {
+	if os.Getenv(roleVariable) == "" {
+		return false
+	}
+	main()
+	return true
+}
+
+// child is a measured program in a process of its own.
+type child struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	err bytes.Buffer
+}
+
+// start runs a program on the stage: nod, this test binary as nod, or the yardstick, which reads the same environment.
+func (s *stage) start(path string) *child {
+	s.t.Helper()
+	c := &child{t: s.t, cmd: exec.Command(path, "run")}
+	var owners []string
+	for _, p := range s.people {
+		owners = append(owners, strconv.FormatInt(p.User().ID, 10))
+	}
+	c.cmd.Env = []string{
+		roleVariable + "=nod", "PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + s.dir,
+		"TELEGRAM_BOT_TOKEN=" + emulator.Token, "NOD_TELEGRAM_API=" + s.api, "OPENAI_BASE_URL=" + s.model, "OPENAI_API_KEY=none",
+		"NOD_MODEL=scripted", "NOD_HOME=" + filepath.Join(s.dir, "home"), "NOD_WORKSPACE=" + filepath.Join(s.dir, "workspace"),
+		"NOD_OWNER=" + strings.Join(owners, ","), "NOD_TIMEZONE=UTC", "NOD_LOG=error",
+	}
+	c.cmd.Stderr = &c.err
+	if err := c.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { c.stop() })
+	return c
+}
+
+// stop ends the program as a service manager does, and says how much processor time it took.
+func (c *child) stop() time.Duration {
+	if c == nil {
+		return 0
+	}
+	c.t.Helper()
+	if c.cmd.ProcessState == nil {
+		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+		kill := time.AfterFunc(20*time.Second, func() { _ = c.cmd.Process.Kill() })
+		defer kill.Stop()
+		if err := c.cmd.Wait(); err != nil {
+			c.t.Errorf("the measured program ended: %v\n%s", err, c.err.String())
+		}
+	}
+	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+}
+
+// memory is what a program holds, in bytes; zero where the system has no /proc.
+type memory struct {
+	resident int64
+	owned    int64 // without the pages of its binary, which the kernel takes back when it needs room
+}
+
+func (c *child) memory() (m memory) {
+	if c == nil {
+		return m
+	}
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+	if err != nil {
+		return m
+	}
+	for line := range strings.Lines(string(raw)) {
+		name, value, _ := strings.Cut(line, ":")
+		var kib int64
+		if _, err := fmt.Sscan(value, &kib); err != nil {
+			continue
+		}
+		switch name {
+		case "VmRSS":
+			m.resident = kib << 10
+		case "RssAnon":
+			m.owned = kib << 10
+		}
+	}
+	return m
+}
