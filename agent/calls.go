@@ -71,7 +71,7 @@ func (s *session) offer(turn Turn) (*tools.Offer, error) {
 // runCalls takes the open calls to their results. They are begun in order, and those that only read run side by side. A
 // call that does more is begun when those before it are over or wait for a person, and holds up those after it likewise.
 // Each result enters the transcript in the commit of its outcome.
-func (s *session) runCalls(ctx context.Context, turn Turn, record Session, open []openCall) error {
+func (s *session) runCalls(ctx context.Context, turn Turn, open []openCall) error {
 	offer, err := s.offer(turn)
 	if err != nil {
 		return err

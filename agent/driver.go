@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -69,7 +70,7 @@ var errShutdown = errors.New("the program is ending")
 type Driver struct {
 	Config
 
-	started  time.Time // of this process: turns that began before were cut off by a restart
+	process  string // names this process: turns that another began were cut off by a restart, whatever the clock says
 	mu       sync.Mutex
 	live     map[store.SessionID]*session
 	ctx      context.Context // of all turns, while Run runs
@@ -85,7 +86,7 @@ func NewDriver(c Config) *Driver {
 	if c.Mask == nil {
 		c.Mask = func(text string) string { return text }
 	}
-	return &Driver{Config: c, started: time.Now(), live: map[store.SessionID]*session{}}
+	return &Driver{Config: c, process: rand.Text(), live: map[store.SessionID]*session{}}
 }
 
 // Run resumes the turns that an earlier process left and drives sessions until ctx ends. Turns then have five seconds
@@ -233,7 +234,7 @@ func (d *Driver) begin(tx *store.Tx, s *Session, inputs []Input) error {
 	last := inputs[len(inputs)-1]
 	turn := Turn{
 		ID: store.NewTurnID(), Session: s.ID, Address: s.Address, Agent: s.Agent, Source: s.Source, State: Active,
-		Began: time.Now(), By: last.From, ReplyTo: last.Message, Deciders: last.Deciders, Cards: last.Cards,
+		Process: d.process, Began: time.Now(), By: last.From, ReplyTo: last.Message, Deciders: last.Deciders, Cards: last.Cards,
 	}
 	for _, in := range inputs {
 		if _, err := store.Append(tx, transcripts, s.ID, d.entry(in, turn.ID)); err != nil {

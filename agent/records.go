@@ -46,7 +46,8 @@ type Turn struct {
 	Agent   string           `json:"agent"`
 	Source  approvals.Source `json:"source"`
 	State   TurnState        `json:"state"`
-	Round   int              `json:"round"` // answers of the model so far
+	Round   int              `json:"round"`             // answers of the model so far
+	Process string           `json:"process,omitempty"` // which began it
 	Began   time.Time        `json:"began"`
 	Ended   time.Time        `json:"ended,omitzero"`
 	// By is whose message began it (0 for a job), ReplyTo that message.

@@ -99,9 +99,6 @@ func (s *session) guarded(ctx context.Context, turn Turn) (goOn bool) {
 			goOn = s.fail(turn, errPanicked) == nil
 		}
 	}()
-	if turn.State == Stopping {
-		cancel(tools.ErrStopped)
-	}
 	err := s.take(turnCtx, turn)
 	switch {
 	case errors.Is(err, tools.ErrLeft):

@@ -38,8 +38,11 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 		if err != nil {
 			return fmt.Errorf("reading a turn: %w", err)
 		}
+		if turn.State == Stopping {
+			s.cut(turn.ID) // before calls are looked at: they then end without running
+		}
 		if open := openCalls(s.entries, turn.ID); len(open) > 0 {
-			if err := s.runCalls(ctx, turn, record, open); err != nil {
+			if err := s.runCalls(ctx, turn, open); err != nil {
 				return err
 			}
 			if ctx.Err() == nil {
@@ -47,7 +50,7 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 			}
 		}
 		switch {
-		case errors.Is(context.Cause(ctx), tools.ErrStopped), turn.State == Stopping:
+		case errors.Is(context.Cause(ctx), tools.ErrStopped):
 			return s.stopped(turn)
 		case ctx.Err() != nil:
 			return tools.ErrLeft
@@ -83,7 +86,7 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 // pickUp looks at a turn from before a restart: the view is told what it has done so far, and a job's run that was cut
 // off is over.
 func (s *session) pickUp(turn Turn) (over bool, err error) {
-	if turn.Began.After(s.started) {
+	if turn.Process == s.process {
 		return false, nil
 	}
 	if _, err := s.sync(); err != nil {

@@ -68,8 +68,8 @@ func (w *Workspace) OpenInside(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, info, err := held.OpenFile()
-	return f, info, errors.Join(err, held.Close())
+	defer held.Close()
+	return held.OpenFile()
 }
 
 // Close lets the folder go.

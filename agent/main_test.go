@@ -1,0 +1,456 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"nod/agent/llm"
+	"nod/agent/llm/scripted"
+	"nod/agent/prompt"
+	"nod/approvals"
+	"nod/scheduler"
+	"nod/store"
+	"nod/tools"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const owner store.UserID = 7
+
+// here is the chat of most tests.
+var here = store.Address{Chat: 42}
+
+// rig is the model's side of nod: a real database, gate and executor, the real client of a scripted model, and a View
+// that remembers. restart makes the next process on the same files.
+type rig struct {
+	*testing.T
+	dir       string
+	model     *scripted.Server
+	script    *scripted.Queue
+	hands     *hands
+	view      *recorder
+	rounds    int
+	window    int // of the model, in tokens
+	db        *store.DB
+	gate      *approvals.Gate
+	jobs      *scheduler.Jobs
+	client    *llm.Client
+	workspace *tools.Workspace
+	driver    *Driver
+	logs      *lockedBuilder
+	end       func() // ends the process in order
+}
+
+type rigOption func(*rig)
+
+// newRig makes a world whose driver runs.
+func newRig(t *testing.T, options ...rigOption) *rig {
+	t.Helper()
+	r := &rig{T: t, dir: t.TempDir(), script: &scripted.Queue{}, hands: &hands{}, view: newRecorder(), window: 100_000, logs: &lockedBuilder{}}
+	r.model = scripted.New(r.script.Next)
+	for _, o := range options {
+		o(r)
+	}
+	t.Cleanup(func() {
+		r.end()
+		if t.Failed() {
+			t.Logf("log:\n%s", r.logs)
+		}
+	})
+	r.start()
+	return r
+}
+
+// start makes a process and runs it.
+func (r *rig) start() {
+	r.Helper()
+	r.build()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- r.driver.Run(ctx) }()
+	go func() { ended <- r.gate.Run(ctx) }()
+	r.end = sync.OnceFunc(func() {
+		cancel()
+		if err := errors.Join(<-ended, <-ended, r.workspace.Close(), r.db.Close()); err != nil {
+			r.Error(err)
+		}
+	})
+}
+
+// build wires a process without running it.
+func (r *rig) build() {
+	r.Helper()
+	var err error
+	if r.db, err = store.Open(filepath.Join(r.dir, "nod.db")); err != nil {
+		r.Fatal(err)
+	}
+	if r.workspace, err = tools.OpenWorkspace(filepath.Join(r.dir, "work")); err != nil {
+		r.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(r.logs, nil))
+	rules := approvals.NewRules([]approvals.Rule{
+		{Tool: "read*", Action: approvals.ActionAllow},
+		{Tool: "free*", Action: approvals.ActionAllow},
+		{Priority: approvals.PriorityCatchAll, Tool: "*", Action: approvals.ActionRequire},
+	}, tools.ToolSets())
+	r.update(rules.Seed)
+	registry, err := tools.NewRegistry(r.hands.tools()...)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.gate = approvals.NewGate(r.db, rules, r.view, approvals.Options{Log: log})
+	r.jobs = scheduler.NewJobs(r.db)
+	r.client, err = llm.New(llm.Options{Transport: scripted.Transport(r.model), Models: []llm.Model{
+		{Name: "first", BaseURL: "http://model.invalid/v1", ContextWindow: r.window, Wire: llm.WireChat, Vision: true},
+		{Name: "second", BaseURL: "http://model.invalid/v1", ContextWindow: r.window, Wire: llm.WireChat},
+	}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.driver = NewDriver(Config{
+		DB: r.db, Model: r.client, Registry: registry, Executor: tools.NewExecutor(r.db, r.gate, log), Gate: r.gate, Rules: rules,
+		Jobs: r.jobs, View: r.view, Workspace: r.workspace, Log: log, Rounds: r.rounds,
+		Prompt: &prompt.Builder{DB: r.db, Home: filepath.Join(r.dir, "home"), Workspace: r.workspace, Zone: time.UTC},
+		Home: func(*store.Tx) (Home, error) {
+			return Home{Address: here, Deciders: []store.UserID{owner}}, nil
+		},
+	})
+}
+
+// restart ends this process and starts the next one.
+func (r *rig) restart() {
+	r.Helper()
+	r.end()
+	r.view.reset()
+	r.start()
+}
+
+func (r *rig) update(fn func(*store.Tx) error) {
+	r.Helper()
+	if err := r.db.Update(fn); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// look reads the database.
+func (r *rig) look(fn func(*store.Tx) error) {
+	r.Helper()
+	if err := r.db.View(fn); err != nil {
+		r.Fatal(err)
+	}
+}
+
+var messageIDs = struct {
+	sync.Mutex
+	last store.MessageID
+}{}
+
+func message(at store.Address, text string) Input {
+	messageIDs.Lock()
+	defer messageIDs.Unlock()
+	messageIDs.last++
+	return Input{Address: at, From: owner, Message: messageIDs.last, At: time.Now(), Text: text, Deciders: []store.UserID{owner}, Cards: at}
+}
+
+// say submits a message here.
+func (r *rig) say(text string) Receipt {
+	r.Helper()
+	return r.submit(message(here, text))
+}
+
+func (r *rig) submit(in Input) (got Receipt) {
+	r.Helper()
+	r.update(func(tx *store.Tx) (err error) {
+		got, err = r.driver.Submit(tx, in)
+		return err
+	})
+	return got
+}
+
+// stop stops what runs here.
+func (r *rig) stop() (was bool) {
+	r.Helper()
+	r.update(func(tx *store.Tx) (err error) {
+		was, err = r.driver.Stop(tx, here)
+		return err
+	})
+	return was
+}
+
+// session is the record of an address's session.
+func (r *rig) session(at store.Address) (s Session) {
+	r.Helper()
+	r.look(func(tx *store.Tx) (err error) {
+		s, _, err = SessionAt(tx, at)
+		return err
+	})
+	return s
+}
+
+// transcript is a session's text, a line an entry.
+func (r *rig) transcript(id store.SessionID) (lines []string) {
+	r.Helper()
+	for _, e := range r.entries(id) {
+		line := string(e.Message.Role) + ": " + e.Message.Text
+		for _, c := range e.Message.Calls {
+			line += " (" + c.Name + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (r *rig) entries(id store.SessionID) (all []Entry) {
+	r.Helper()
+	r.look(func(tx *store.Tx) (err error) {
+		all, err = transcripts.All(tx, store.Prefix(id))
+		return err
+	})
+	return all
+}
+
+// sees waits for an event that fits and gives the first such.
+func sees[E Event](r *rig, fits func(E) bool) (found E) {
+	r.Helper()
+	r.until(fmt.Sprintf("a %T", found), func() bool {
+		for _, e := range r.view.all() {
+			if e, ok := e.(E); ok && fits(e) {
+				found = e
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// answered waits for an answer with that text.
+func (r *rig) answered(text string) TurnAnswered {
+	r.Helper()
+	return sees(r, func(e TurnAnswered) bool { return e.Text == text })
+}
+
+// card waits for the nth request to a person, the first being 0.
+func (r *rig) card(n int) approvals.Pending {
+	r.Helper()
+	r.until(fmt.Sprintf("card %d", n), func() bool { return len(r.view.cards()) > n })
+	return r.view.cards()[n]
+}
+
+func (r *rig) decide(p approvals.Pending, verb approvals.Verb) {
+	r.Helper()
+	if _, err := r.gate.Decide(p.ID, owner, approvals.Decision{Verb: verb}); err != nil {
+		r.Fatalf("deciding: %v", err)
+	}
+}
+
+// requests waits until the model was asked n times.
+func (r *rig) requests(n int) []scripted.Request {
+	r.Helper()
+	r.until(fmt.Sprintf("%d requests to the model", n), func() bool { return len(r.model.Requests()) >= n })
+	return r.model.Requests()
+}
+
+// until waits for what other goroutines make true. On the fake clock the wait costs nothing.
+func (r *rig) until(what string, true func() bool) {
+	r.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !true() {
+		if time.Now().After(deadline) {
+			r.Fatalf("waited in vain for %s; the view saw:\n%s", what, r.view)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// file puts a file into the workspace.
+func (r *rig) file(name, content string) {
+	r.Helper()
+	path := filepath.Join(r.dir, "work", name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// said is the conversation of a request as the model was given it, a line a message.
+func said(r scripted.Request) (lines []string) {
+	for _, m := range r.Messages {
+		line := m.Role + ": " + m.Text
+		for _, c := range m.Calls {
+			line += " (" + c.Name + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// hands are the tools of these tests: read_it only reads, free_it may run unasked, do_it is asked about.
+type hands struct {
+	mu   sync.Mutex
+	ran  []string
+	work func(ctx context.Context, text string) (tools.Output, error)
+}
+
+type handArgs struct {
+	Text string `json:"text"`
+}
+
+func (h *hands) tools() []tools.Tool {
+	var all []tools.Tool
+	for name, effect := range map[string]tools.Effect{"read_it": tools.Read, "free_it": tools.Write, "do_it": tools.Write} {
+		all = append(all, tools.New(tools.Spec[handArgs]{
+			Name: name, Description: "Works.", Traits: tools.Traits{Category: tools.Filesystem, Effect: effect}, Run: h.run,
+			Label: func(in handArgs, _ bool) string { return in.Text },
+		}))
+	}
+	return all
+}
+
+func (h *hands) run(ctx context.Context, _ tools.Call, in handArgs) (tools.Output, error) {
+	h.mu.Lock()
+	h.ran = append(h.ran, in.Text)
+	work := h.work
+	h.mu.Unlock()
+	if work != nil {
+		return work(ctx, in.Text)
+	}
+	return tools.Output{Text: "did " + in.Text}, nil
+}
+
+func (h *hands) runs() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.ran)
+}
+
+func text(s string) map[string]string { return map[string]string{"text": s} }
+
+// recorder is a View and a Viewer that remembers what was committed, and what passed.
+type recorder struct {
+	mu     sync.Mutex
+	events []Event
+	shown  []approvals.Pending
+	closed []approvals.Pending
+	trap   func(Event) // called within Emit and Show
+}
+
+func newRecorder() *recorder { return &recorder{} }
+
+func (v *recorder) Emit(tx *store.Tx, e Event) error {
+	v.spring(e)
+	tx.OnCommit(func() { v.note(e) })
+	return nil
+}
+
+func (v *recorder) Show(e Event) {
+	v.spring(e)
+	v.note(e)
+}
+
+func (v *recorder) note(e Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.events = append(v.events, e)
+}
+
+func (v *recorder) spring(e Event) {
+	v.mu.Lock()
+	trap := v.trap
+	v.mu.Unlock()
+	if trap != nil {
+		trap(e)
+	}
+}
+
+func (v *recorder) setTrap(trap func(Event)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.trap = trap
+}
+
+func (v *recorder) ShowPending(tx *store.Tx, p approvals.Pending) error {
+	tx.OnCommit(func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.shown = append(v.shown, p)
+	})
+	return nil
+}
+
+func (v *recorder) ClosePending(tx *store.Tx, p approvals.Pending) error {
+	tx.OnCommit(func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.closed = append(v.closed, p)
+	})
+	return nil
+}
+
+func (v *recorder) all() []Event {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.events)
+}
+
+func (v *recorder) cards() []approvals.Pending {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.shown)
+}
+
+func (v *recorder) reset() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.events, v.shown, v.closed, v.trap = nil, nil, nil, nil
+}
+
+// count says how many events fit.
+func count[E Event](v *recorder, fits func(E) bool) (n int) {
+	for _, e := range v.all() {
+		if e, ok := e.(E); ok && fits(e) {
+			n++
+		}
+	}
+	return n
+}
+
+func anyOf[E Event](E) bool { return true }
+
+// String lists the kinds of events for a failing test.
+func (v *recorder) String() string {
+	var b strings.Builder
+	for _, e := range v.all() {
+		s := fmt.Sprintf("%+v", e)
+		fmt.Fprintf(&b, "%T %s\n", e, s[:min(len(s), 300)])
+	}
+	return b.String()
+}
+
+// lockedBuilder is a log.
+type lockedBuilder struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuilder) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuilder) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
