@@ -131,7 +131,7 @@ func TestCompactBeforeAnythingIsLeftOut(t *testing.T) {
 		r := newRig(t, func(r *rig) { r.window = 4000 })
 		long := strings.Repeat("word ", 800) // 1000 tokens
 		for i := range 3 {
-			r.script.Push(scripted.Say(fmt.Sprint("noted ", i)).Usage(scripted.Usage{In: 1500, Out: 3}))
+			r.script.Push(scripted.Say(fmt.Sprint("noted ", i)).Usage(scripted.Usage{In: 2500, Out: 3}))
 			if i == 2 {
 				r.script.Push(scripted.Say(summaryText))
 			}
