@@ -12,9 +12,6 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // decodeArgs reads a model's arguments strictly: one object, no duplicate, unknown or differently cased keys (Go's
@@ -32,8 +29,10 @@ func decodeArgs[In any](s *argSchema, args json.RawMessage) (in In, err error) {
 		return in, errors.New("the arguments must be one JSON object")
 	}
 	coerce(s.schema, object)
-	if err := s.compiled.Validate(object); err != nil {
-		return in, describeInvalid(err, s.raw)
+	var found faults
+	if found.check(s.schema, "", object); len(found) > 0 {
+		slices.Sort(found)
+		return in, fmt.Errorf("the arguments are not valid: %s. The schema is %s", strings.Join(found, "; "), s.raw)
 	}
 	exact, err := json.Marshal(object)
 	if err != nil {
@@ -43,32 +42,6 @@ func decodeArgs[In any](s *argSchema, args json.RawMessage) (in In, err error) {
 		return in, fmt.Errorf("the arguments don't fit: %w", err)
 	}
 	return in, nil
-}
-
-// describeInvalid lists every fault with its place, and the schema for the model to look at.
-func describeInvalid(err error, schema json.RawMessage) error {
-	var invalid *validator.ValidationError
-	if !errors.As(err, &invalid) {
-		return fmt.Errorf("the arguments are not valid: %w", err)
-	}
-	var faults []string
-	var walk func(e *validator.ValidationError)
-	walk = func(e *validator.ValidationError) {
-		if len(e.Causes) == 0 {
-			place := strings.Join(e.InstanceLocation, "/")
-			text := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-			if place != "" {
-				text = place + ": " + text
-			}
-			faults = append(faults, text)
-		}
-		for _, cause := range e.Causes {
-			walk(cause)
-		}
-	}
-	walk(invalid)
-	slices.Sort(faults)
-	return fmt.Errorf("the arguments are not valid: %s. The schema is %s", strings.Join(slices.Compact(faults), "; "), schema)
 }
 
 // coerce repairs what models commonly get slightly wrong at the top level, where the meaning is plain: null for "not
@@ -147,8 +120,10 @@ func parse(raw []byte) (any, error) {
 	if err := walk(raw); err != nil {
 		return nil, err
 	}
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var doc any
+	if err := dec.Decode(&doc); err != nil {
 		return nil, fmt.Errorf("the JSON is broken or cut off: %w", err)
 	}
 	return doc, nil
@@ -207,8 +182,8 @@ func walkValue(dec *json.Decoder, depth int) error {
 	return nil
 }
 
-// maxExponent and maxDigits bound numbers: the validator computes with exact fractions, in which 1e-999999 takes long and
-// 1e-9999999 makes it panic (santhosh-tekuri/jsonschema v6.0.3, numValidate).
+// maxExponent and maxDigits bound numbers: what lies beyond is no number that anybody means, and whoever computes with
+// it exactly takes long.
 const (
 	maxExponent = 400
 	maxDigits   = 400

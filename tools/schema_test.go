@@ -134,16 +134,50 @@ func wantPanic(t *testing.T, want string, fn func()) {
 	fn()
 }
 
-func TestSchemaLoadsNothingFromOutside(t *testing.T) {
-	for _, ref := range []string{"https://example.test/x.json", "file:///etc/passwd", "other.json"} {
-		_, err := tools.CompileSchema([]byte(`{"type":"object","properties":{"a":{"$ref":"` + ref + `"}}}`))
-		if err == nil || !strings.Contains(err.Error(), "not followed") {
-			t.Errorf("%s: %v", ref, err)
-		}
+type patterned struct {
+	Items []item `json:"items"`
+}
+
+func (patterned) Refine(properties map[string]*jsonschema.Schema) {
+	properties["items"].Items.Properties["name"].Pattern = "^a"
+}
+
+func TestAKeywordThatNothingChecksIsRefused(t *testing.T) {
+	wantPanic(t, `not checked, at "items/0/name"`, func() { toolOf[patterned]() })
+}
+
+type bounded struct {
+	Title string            `json:"title,omitempty"`
+	Tags  []string          `json:"tags,omitempty"`
+	Share float64           `json:"share,omitempty"`
+	Env   map[string]string `json:"env,omitempty"`
+}
+
+func (bounded) Refine(properties map[string]*jsonschema.Schema) {
+	properties["title"].MaxLength = jsonschema.Ptr(3)
+	properties["title"].MinLength = jsonschema.Ptr(2)
+	properties["tags"].MaxItems = jsonschema.Ptr(2)
+	properties["share"].Maximum = jsonschema.Ptr(0.5)
+}
+
+func TestBounds(t *testing.T) {
+	tests := map[string]string{
+		`{"title":"äöü"}`:                "",
+		`{"title":"äöüß"}`:               "title: maxLength: got 4, want 3",
+		`{"title":"a"}`:                  "title: minLength: got 1, want 2",
+		`{"tags":["a","b"]}`:             "",
+		`{"tags":["a","b","c"]}`:         "tags: maxItems: got 3, want 2",
+		`{"tags":["a",1]}`:               "tags/1: got number, want string",
+		`{"share":0.5}`:                  "",
+		`{"share":1}`:                    "share: maximum: got 1, want 0.5",
+		`{"env":{"A":"b"}}`:              "",
+		`{"env":{"A":"b","B":1}}`:        "env/B: got number, want string",
+		`{"env":{"A":"b"},"share":"ab"}`: "share: got string, want number",
 	}
-	for _, broken := range []string{`{"type":`, `{"type":12}`, `[]`} {
-		if _, err := tools.CompileSchema([]byte(broken)); err == nil {
-			t.Errorf("%s was compiled", broken)
+	for args, want := range tests {
+		_, err := toolOf[bounded]().Decode([]byte(args))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", args, err, want)
 		}
 	}
 }
