@@ -23,6 +23,7 @@ type Request struct {
 	Stream   bool
 	Header   http.Header
 	Body     json.RawMessage // as it was sent
+	Gone     <-chan struct{} // closed when the client no longer waits for the answer
 }
 
 // Message is an entry of the conversation. On the Responses wire, calls that stand next to each other and the text

@@ -15,8 +15,9 @@ type Server struct {
 	mu       sync.Mutex
 	script   func(Request) Reply
 	requests []Request
-	n        int // requests so far
-	calls    int // ids given out
+	n        int           // requests so far
+	calls    int           // ids given out
+	last     chan struct{} // closed when the script has answered the request before; nil before the first
 }
 
 // New makes a server that asks script for each reply. Requests that are refused do not reach the script.
@@ -106,7 +107,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}})
 		return
 	}
-	req.Header = r.Header.Clone()
+	req.Header, req.Gone = r.Header.Clone(), r.Context().Done()
 	reply := s.reply(&req)
 	if reply.fault != nil {
 		reply.refuse(w)
@@ -116,17 +117,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.play()
 }
 
-// reply records the request, asks the script and gives ids to calls.
+// reply records the request, asks the script when its turn has come, and gives ids to calls.
 func (s *Server) reply(req *Request) Reply {
+	before, answered := s.record(req)
+	defer close(answered)
+	if before != nil {
+		<-before
+	}
+	reply := s.script(*req)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req.N = s.n
-	s.n++
-	if len(s.requests) == keptRequests {
-		s.requests = slices.Delete(s.requests, 0, 1)
-	}
-	s.requests = append(s.requests, *req)
-	reply := s.script(*req)
 	reply.steps = slices.Clone(reply.steps)
 	for i, st := range reply.steps {
 		if st.kind == stepCall && st.id == "" {
@@ -135,6 +135,20 @@ func (s *Server) reply(req *Request) Reply {
 		}
 	}
 	return reply
+}
+
+// record keeps the request and queues it behind those before it.
+func (s *Server) record(req *Request) (before, answered chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	req.N = s.n
+	s.n++
+	if len(s.requests) == keptRequests {
+		s.requests = slices.Delete(s.requests, 0, 1)
+	}
+	s.requests = append(s.requests, *req)
+	before, s.last = s.last, make(chan struct{})
+	return before, s.last
 }
 
 func (r Reply) refuse(w http.ResponseWriter) {
