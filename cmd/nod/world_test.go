@@ -204,11 +204,17 @@ func (m *modelScript) take() func(scripted.Request) scripted.Reply {
 
 func (m *modelScript) next(r scripted.Request) scripted.Reply {
 	for {
+		select {
+		case <-r.Gone: // its reply is for the next one
+			return scripted.Fail(500, "gone", "nobody waits for the answer")
+		default:
+		}
 		if f := m.take(); f != nil {
 			return f(r)
 		}
 		select {
 		case <-m.more:
+		case <-r.Gone:
 		case <-m.closed:
 			return scripted.Fail(500, "over", "the script is over")
 		}
