@@ -86,7 +86,7 @@ func (r *Router) message(ctx context.Context, messages []*models.Message, edited
 	first := messages[0]
 	if first.MigrateToChatID != 0 {
 		return r.DB.Update(func(tx *store.Tx) error {
-			return errors.Join(r.Out.Migrate(tx, store.ChatID(first.Chat.ID), store.ChatID(first.MigrateToChatID)), done(tx))
+			return errors.Join(r.migrate(tx, store.ChatID(first.Chat.ID), store.ChatID(first.MigrateToChatID)), done(tx))
 		})
 	}
 	// Channels, anonymous admins and other bots have no numeric user whom a rule could know.
@@ -98,6 +98,21 @@ func (r *Router) message(ctx context.Context, messages []*models.Message, edited
 		return err
 	}
 	return q.route(ctx)
+}
+
+// migrate moves everything to the new id of a group that became a supergroup, and shows its cards there: messages of the
+// old chat can be edited no more.
+func (r *Router) migrate(tx *store.Tx, from, to store.ChatID) error {
+	if err := r.Out.Migrate(tx, from, to); err != nil {
+		return err
+	}
+	waiting, err := r.Gate.Waiting(tx)
+	for _, p := range waiting {
+		if err == nil && p.Request.Cards.Chat == to {
+			err = r.View.ShowPending(tx, p)
+		}
+	}
+	return err
 }
 
 // service says whether a message only tells of an event in its chat, or has nothing that we could read.
@@ -134,7 +149,8 @@ func (q *request) meet() error {
 // route is the one place where it is decided what a message is.
 func (q *request) route(ctx context.Context) error {
 	name, args, isCommand, forOther := parseCommand(textOf(q.first()), q.Me.Username)
-	if len(q.messages) > 1 || q.edited {
+	borrowed := forwardedFrom(q.first()) != "" // then the words are nobody's order or answer
+	if len(q.messages) > 1 || q.edited || borrowed {
 		isCommand = false
 	}
 	known := q.person.Role == Owner || q.person.Role == Guest
@@ -153,7 +169,7 @@ func (q *request) route(ctx context.Context) error {
 	switch {
 	case isCommand:
 		return q.command(ctx, name, args)
-	case q.edited:
+	case q.edited, borrowed:
 		return q.submit(ctx)
 	}
 	if handled, err := q.replyToCard(); handled || err != nil {
