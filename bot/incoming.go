@@ -234,7 +234,11 @@ func quoteOf(m *models.Message) string {
 	return text
 }
 
+// forwardedFrom is whose words a message passes on, or "" when they are its sender's own.
 func forwardedFrom(m *models.Message) string {
+	if m.ViaBot != nil {
+		return displayName(m.ViaBot)
+	}
 	if m.ForwardOrigin == nil {
 		return ""
 	}
