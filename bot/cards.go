@@ -123,7 +123,7 @@ func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, 
 		lines = append(lines, "For the job "+p.Request.Job)
 	}
 	// In their own private chat people know who asks.
-	if by := p.Request.By; by != 0 && store.ChatID(by) != p.Request.Cards.Chat {
+	if by := p.Request.By; by != 0 && p.Kind != approvals.Asked && store.ChatID(by) != p.Request.Cards.Chat {
 		who, err := v.access.Person(tx, by)
 		if err != nil {
 			return "", "", err
