@@ -540,7 +540,7 @@ func (d *dialog) rewrite(file string, archive *txtar.Archive, got map[string]str
 				i = n
 			}
 		}
-		if i < 0 && name == "calls" && !fresh {
+		if i < 0 && (got[name] == "" || name == "calls" && !fresh) {
 			continue
 		}
 		if i < 0 {
@@ -571,11 +571,11 @@ func (d *dialog) callList() string {
 			chats[chat] += callLine(c)
 		}
 	}
-	if len(chats) < 2 {
-		return chats[ann.ID] + answers
-	}
 	var b strings.Builder
 	for _, chat := range slices.Sorted(maps.Keys(chats)) {
+		if len(chats) == 1 {
+			return chats[chat] + answers
+		}
 		fmt.Fprintf(&b, "in chat %d:\n%s", chat, chats[chat])
 	}
 	return b.String() + answers
