@@ -157,7 +157,7 @@ func (s *session) keepResult(tx *store.Tx, turn Turn, c openCall, e tools.Execut
 }
 
 // stopped ends a turn that a person stopped: what it had done is told, and waiting messages are kept.
-func (s *session) stopped(turn Turn) error {
+func (s *session) stopped(turn Turn, partial llm.Answer) error {
 	s.View.Show(Ending{Turn: turn})
 	err := s.DB.Update(func(tx *store.Tx) error {
 		if err := turn.end(tx, Stopped); err != nil {
@@ -166,7 +166,7 @@ func (s *session) stopped(turn Turn) error {
 		if _, err := s.Gate.Withdraw(tx, turn.ID, "stopped"); err != nil {
 			return err
 		}
-		record, _, err := sessions.Get(tx, s.id)
+		record, err := s.keepPartial(tx, turn, partial, "the user stopped the answer here")
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (s *session) stopped(turn Turn) error {
 		if err != nil {
 			return err
 		}
-		event := TurnStopped{Turn: turn, Calls: calls}
+		event := TurnStopped{Turn: turn, Calls: calls, Partial: partial.Text}
 		for _, m := range waiting {
 			if !m.Late {
 				event.Queued = append(event.Queued, m.words())

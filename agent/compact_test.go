@@ -249,6 +249,9 @@ func TestMODEL1CompactionWaitsForOpenCalls(t *testing.T) {
 		r.decide(card, "approve")
 		r.answered("both done")
 		sees(r, func(e Compacted) bool { return e.Err == nil })
+		if got := said(r.requests(5)[4]); len(got) < 8 {
+			t.Fatalf("%q", got)
+		}
 		if diff := cmp.Diff([]string{"tool: did a", "tool: did b"}, said(r.requests(5)[4])[8:]); diff != "" {
 			t.Error(diff)
 		}

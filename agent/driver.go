@@ -97,14 +97,14 @@ func (d *Driver) Run(ctx context.Context) error {
 	d.mu.Lock()
 	d.ctx = turnCtx
 	d.mu.Unlock()
-	if err := d.resume(); err != nil {
-		return err
+	err := d.resume()
+	if err == nil {
+		<-ctx.Done()
 	}
-	<-ctx.Done()
 	d.drain()
 	cancel(errShutdown)
 	d.group.Wait()
-	return nil
+	return err
 }
 
 // drain lets turns finish, for as long as one of them is doing something.

@@ -48,11 +48,13 @@ type (
 		Err     error
 		Partial string
 	}
-	// TurnStopped: a person stopped the turn. Calls are those it had made, Queued the messages that wait.
+	// TurnStopped: a person stopped the turn. Calls are those it had made, Partial is the beginning of an answer where
+	// there was one, Queued are the messages that wait.
 	TurnStopped struct {
-		Turn   Turn
-		Calls  []tools.Execution
-		Queued []string
+		Turn    Turn
+		Calls   []tools.Execution
+		Partial string
+		Queued  []string
 	}
 	// Compacted: earlier messages were replaced by a summary; ByHand says that a person asked for it.
 	Compacted struct {

@@ -136,6 +136,18 @@ func (r *rig) restart() {
 	r.start()
 }
 
+// offline changes the database between two processes.
+func (r *rig) offline(fn func(*store.Tx) error) {
+	r.Helper()
+	db, err := store.Open(filepath.Join(r.dir, "nod.db"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	if err := errors.Join(db.Update(fn), db.Close()); err != nil {
+		r.Fatal(err)
+	}
+}
+
 func (r *rig) update(fn func(*store.Tx) error) {
 	r.Helper()
 	if err := r.db.Update(fn); err != nil {

@@ -68,7 +68,7 @@ func (s *session) run(ctx context.Context) {
 
 // work takes turns until none is left.
 func (s *session) work(ctx context.Context) {
-	for ctx.Err() == nil && !s.ending() {
+	for !s.ending() {
 		turn, ok, err := s.activeTurn()
 		if err != nil {
 			s.log.Error("reading the turn", "err", err)
@@ -82,7 +82,7 @@ func (s *session) work(ctx context.Context) {
 		}
 		s.compactIfLong(ctx)
 	}
-	if s.takeCompaction() {
+	if !s.ending() && s.takeCompaction() {
 		s.compactNow(ctx, true)
 	}
 }

@@ -30,6 +30,7 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 	if over, err := s.pickUp(turn); err != nil || over {
 		return err
 	}
+	var answer llm.Answer // the newest; where it was cut, its beginning
 	for {
 		record, err := s.sync()
 		if err == nil {
@@ -51,7 +52,7 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 		}
 		switch {
 		case errors.Is(context.Cause(ctx), tools.ErrStopped):
-			return s.stopped(turn)
+			return s.stopped(turn, answer)
 		case ctx.Err() != nil:
 			return tools.ErrLeft
 		case turn.Round >= s.Rounds:
@@ -64,14 +65,12 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 		} else if took {
 			continue
 		}
-		answer, err := s.ask(ctx, turn, record)
+		answer, err = s.ask(ctx, turn, record)
 		switch {
 		case ctx.Err() != nil:
 			continue
-		case err != nil && answer.Text != "":
-			return s.breakOff(turn, answer, err)
 		case err != nil:
-			return s.fail(turn, err)
+			return s.breakOff(turn, answer, err)
 		case answer.Empty:
 			return s.fail(turn, ErrEmpty)
 		case len(answer.Calls) == 0:
@@ -80,6 +79,7 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 		if turn, err = s.record(turn, answer); err != nil {
 			return err
 		}
+		answer = llm.Answer{}
 	}
 }
 
@@ -210,8 +210,21 @@ func (s *session) keepAnswer(tx *store.Tx, turn Turn, answer llm.Answer) (Sessio
 		record.Usage = map[string]llm.Usage{}
 	}
 	record.Usage[answer.Model] = record.Usage[answer.Model].Plus(answer.Usage)
-	record.LastIn, record.LastOut = answer.Usage.In, answer.Usage.Out
+	if answer.Usage.In > 0 { // an answer that was cut has none
+		record.LastIn, record.LastOut = answer.Usage.In, answer.Usage.Out
+	}
 	return record, nil
+}
+
+// keepPartial appends the beginning of an answer, marked as cut, where there is one. Its calls are not run.
+func (s *session) keepPartial(tx *store.Tx, turn Turn, answer llm.Answer, mark string) (Session, error) {
+	if answer.Text == "" {
+		record, _, err := sessions.Get(tx, s.id)
+		return record, err
+	}
+	answer.Text += "\n[" + mark + "]"
+	answer.Calls, answer.Wire = nil, nil
+	return s.keepAnswer(tx, turn, answer)
 }
 
 // finish files the answer that ends the turn, with what people see of it, and begins the next turn when mail waits.
@@ -236,7 +249,7 @@ func (s *session) finish(turn Turn, answer llm.Answer) error {
 		return s.close(tx, turn, record, text, nil)
 	})
 	if errors.Is(err, tools.ErrStopped) {
-		return s.stopped(turn)
+		return s.stopped(turn, answer)
 	}
 	if err != nil {
 		return fmt.Errorf("finishing a turn: %w", err)
@@ -245,44 +258,31 @@ func (s *session) finish(turn Turn, answer llm.Answer) error {
 	return nil
 }
 
-// breakOff ends the turn with the beginning of an answer, which stays in the transcript marked as cut. Its calls are not run.
-func (s *session) breakOff(turn Turn, answer llm.Answer, cause error) error {
-	turn.Round++
-	partial := answer.Text
-	answer.Text += "\n[the answer broke off here]"
-	answer.Calls, answer.Wire = nil, nil
-	return s.failWith(turn, cause, partial, func(tx *store.Tx) (Session, error) { return s.keepAnswer(tx, turn, answer) })
-}
-
 // fail ends the turn with an error that people are told.
-func (s *session) fail(turn Turn, cause error) error {
-	return s.failWith(turn, cause, "", func(tx *store.Tx) (Session, error) {
-		record, _, err := sessions.Get(tx, s.id)
-		return record, err
-	})
-}
+func (s *session) fail(turn Turn, cause error) error { return s.breakOff(turn, llm.Answer{}, cause) }
 
-func (s *session) failWith(turn Turn, cause error, partial string, read func(*store.Tx) (Session, error)) error {
+// breakOff ends the turn with an error, and with the beginning of an answer where there is one.
+func (s *session) breakOff(turn Turn, partial llm.Answer, cause error) error {
 	s.View.Show(Ending{Turn: turn})
 	s.log.Warn("a turn failed", "turn", turn.ID, "err", cause)
 	err := s.DB.Update(func(tx *store.Tx) error {
 		if err := turn.end(tx, Failed); err != nil {
 			return err
 		}
-		record, err := read(tx)
+		record, err := s.keepPartial(tx, turn, partial, "the answer broke off here")
 		if err != nil {
 			return err
 		}
 		if _, err := s.Gate.Withdraw(tx, turn.ID, "the turn failed"); err != nil {
 			return err
 		}
-		if err := s.View.Emit(tx, TurnFailed{Turn: turn, Err: cause, Partial: partial}); err != nil {
+		if err := s.View.Emit(tx, TurnFailed{Turn: turn, Err: cause, Partial: partial.Text}); err != nil {
 			return err
 		}
 		return s.close(tx, turn, record, cause.Error(), cause)
 	})
 	if errors.Is(err, tools.ErrStopped) {
-		return s.stopped(turn)
+		return s.stopped(turn, partial)
 	}
 	if err != nil {
 		return fmt.Errorf("ending a failed turn: %w", err)
