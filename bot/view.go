@@ -324,7 +324,7 @@ func (v *View) answered(tx *store.Tx, e agent.TurnAnswered) error {
 // answerItems renders an answer: in the message that previewed it, in more where it is long, as a file where it is very long.
 func (v *View) answerItems(turn agent.Turn, text string) ([]outbox.Item, error) {
 	if turn.JobTitle != "" {
-		text = "**" + jobHead(turn.JobTitle) + "**\n\n" + text
+		text = jobReport(turn) + text
 	}
 	parts, asFile := render.Answer(text)
 	if len(parts) == 0 {
