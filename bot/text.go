@@ -26,6 +26,15 @@ const (
 
 func jobHead(title string) string { return "📅 " + title }
 
+// jobReport is what stands above a job's report, in Markdown.
+func jobReport(turn agent.Turn) string {
+	head := "**" + escapeMarkdown(jobHead(turn.JobTitle)) + "**"
+	if turn.JobNote != "" {
+		head += "  \n*" + escapeMarkdown(sentence(turn.JobNote)) + "*"
+	}
+	return head + "\n\n"
+}
+
 func stateIcon(s tools.State) string {
 	switch s {
 	case tools.AwaitingApproval:
