@@ -59,6 +59,7 @@ type Turn struct {
 	// Job and Run are set when a job fell due.
 	Job      store.JobID `json:"job,omitempty"`
 	JobTitle string      `json:"job_title,omitempty"`
+	JobNote  string      `json:"job_note,omitempty"` // why the run is late, or ""
 	Run      store.RunID `json:"run,omitempty"`
 	Faults   int         `json:"faults,omitempty"` // rounds in a row in which no call could be read
 }
