@@ -28,6 +28,8 @@ func failure(err error) (text, hint string) {
 		return "I stopped here: the model kept making calls that could not be read.", "Try again, put it differently, or choose another model with /model."
 	case errors.Is(err, agent.ErrEmpty):
 		return "The model gave an empty answer, twice.", "Try again, or choose another model with /model."
+	case errors.Is(err, agent.ErrInterrupted):
+		return "Interrupted: nod was restarted while this ran. It was not run again.", "/jobs can run it now."
 	case errors.As(err, &refused):
 		return modelFailure(refused)
 	}
