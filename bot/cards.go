@@ -13,6 +13,7 @@ import (
 	"nod/bot/outbox"
 	"nod/bot/render"
 	"nod/store"
+	"nod/tools"
 )
 
 // cardFrame is what a card has around its subject, at most, in characters.
@@ -152,6 +153,9 @@ func asked(r approvals.Request) string {
 	where := ""
 	if len(r.Paths) == 1 {
 		where = " " + r.Paths[0].Shown
+	}
+	if r.Tool == tools.ExecuteTask {
+		return "Schedule this job? (" + r.Tool + ")"
 	}
 	switch r.Subject.Kind {
 	case approvals.Command:
