@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nod/agent"
+	"nod/approvals"
 	"nod/store"
 )
 
@@ -164,13 +166,11 @@ func (q *request) pending(tx *store.Tx, _ string) error {
 	if err != nil {
 		return err
 	}
+	waiting = slices.DeleteFunc(waiting, func(p approvals.Pending) bool { return !decides(p, q.person.ID) })
 	if len(waiting) == 0 {
 		return q.say(tx, "Nothing waits for you.")
 	}
 	for _, p := range waiting {
-		if !decides(p, q.person.ID) {
-			continue
-		}
 		if err := q.View.pendingLine(tx, q.at, p); err != nil {
 			return err
 		}
