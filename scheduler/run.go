@@ -57,7 +57,7 @@ func (r Run) Note() string {
 
 // report is what a person reads about a run that did not happen.
 func (r Run) report() string {
-	text := fmt.Sprintf("The job %q (%s) did not run. It was due on %s", r.Job.Title, r.Job.ID, r.Job.stamp(r.Due))
+	text := "This job did not run. It was due on " + r.Job.stamp(r.Due)
 	switch {
 	case r.Outcome == OutcomeMissed:
 		text += fmt.Sprintf(", %s ago, which is too late to make up for.", roughly(r.Ended.Sub(r.Due)))
@@ -86,8 +86,12 @@ func (j Job) stamp(t time.Time) string {
 func roughly(d time.Duration) string {
 	hours, minutes := int(d.Hours()), int(d.Minutes())%60
 	switch {
+	case hours >= 24 && hours%24 == 0:
+		return fmt.Sprintf("%d d", hours/24)
 	case hours >= 24:
 		return fmt.Sprintf("%d d %d h", hours/24, hours%24)
+	case hours > 0 && minutes == 0:
+		return fmt.Sprintf("%d h", hours)
 	case hours > 0:
 		return fmt.Sprintf("%d h %d min", hours, minutes)
 	}
