@@ -247,7 +247,7 @@ func (s *Scheduler) pause(tx *store.Tx, job Job, cause error, a attempt) error {
 	if err := jobTable.Put(tx, job.ID, job); err != nil || a.mute {
 		return err
 	}
-	return s.launcher.Report(tx, job, fmt.Sprintf("The job %q (%s) is paused: %s.", job.Title, job.ID, cause))
+	return s.launcher.Report(tx, job, fmt.Sprintf("This job is paused: %s.", cause))
 }
 
 // panicError is a panic of the launcher.
