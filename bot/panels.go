@@ -57,7 +57,8 @@ func (v *View) jobCard(tx *store.Tx, to store.Address, job scheduler.Job, fresh 
 	case !job.NextAt.IsZero():
 		lines = append(lines, "Next: "+stamp(job.NextAt, job.Zone))
 	}
-	return v.panel(tx, to, jobSlot(to, job.ID), strings.Join(lines, "  \n"), keyboard.Job(job.ID, job.State != scheduler.StateActive), fresh)
+	toggle := map[scheduler.State]keyboard.Verb{scheduler.StateActive: keyboard.JobPause, scheduler.StatePaused: keyboard.JobResume}[job.State]
+	return v.panel(tx, to, jobSlot(to, job.ID), strings.Join(lines, "  \n"), keyboard.Job(job.ID, toggle), fresh)
 }
 
 // jobGone says in a job's message that it was deleted.

@@ -202,7 +202,7 @@ func TestCLOCK3_MissedTimes(t *testing.T) {
 			job := w.add("news", "0 9 * * *", "Europe/Rome")
 			w.sleepTo(3, 12, 0)
 			defer w.up()()
-			w.expect(`report The job "news" (ID) did not run. It was due on Mon 3 Jan 09:00 (Europe/Rome), 4 h 0 min ago, which is ` +
+			w.expect(`report This job did not run. It was due on Mon 3 Jan 09:00 (Europe/Rome), 4 h ago, which is ` +
 				"too late to make up for. Earlier due times since Sat 1 Jan 09:00 (Europe/Rome) were missed too. " +
 				"It is due next on Tue 4 Jan 09:00 (Europe/Rome); /jobs can run it now.")
 			if got := w.history(job.ID); len(got) != 1 || got[0].Outcome != OutcomeMissed {
@@ -277,7 +277,7 @@ func TestCLOCK4_OneShots(t *testing.T) {
 			w.addAt("call mum", "2000-01-01 09:00", "UTC")
 			w.sleepTo(1, 11, 0)
 			defer w.up()()
-			w.expect(`report The job "call mum" (ID) did not run. It was due on Sat 1 Jan 09:00 (UTC), 2 h 0 min ago, which is ` +
+			w.expect(`report This job did not run. It was due on Sat 1 Jan 09:00 (UTC), 2 h ago, which is ` +
 				"too late to make up for. It is not due again; /jobs can run it now.")
 		})
 	})
@@ -543,7 +543,7 @@ func TestZoneThatIsGonePausesTheJob(t *testing.T) {
 		must(w, func(tx *store.Tx) (any, error) { return nil, jobTable.Put(tx, job.ID, job) })
 		defer w.up()()
 		w.sleepTo(1, 12, 0)
-		w.expect(`report The job "news" (ID) is paused: the time zone "Mars/Base" is not known; give an IANA name, such as Europe/Rome.`)
+		w.expect(`report This job is paused: the time zone "Mars/Base" is not known; give an IANA name, such as Europe/Rome.`)
 		if got := w.get(job.ID); got.State != StatePaused || got.Reason == "" {
 			t.Errorf("the job is %+v", got)
 		}

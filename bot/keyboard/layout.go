@@ -81,15 +81,18 @@ func Interrupted(id store.ApprovalID) *models.InlineKeyboardMarkup {
 	return rows(row(button("🔁 Run again", Action{Again, string(id), 0}), button("⏭ Skip", Action{Skip, string(id), 0})))
 }
 
-// Job controls one job.
-func Job(id store.JobID, paused bool) *models.InlineKeyboardMarkup {
+// Job controls one job. toggle is JobPause or JobResume; a job that can't be either, since no due time is left, has
+// neither button.
+func Job(id store.JobID, toggle Verb) *models.InlineKeyboardMarkup {
 	ref := string(id)
-	toggle := button("⏸ Pause", Action{JobPause, ref, 0})
-	if paused {
-		toggle = button("▶ Resume", Action{JobResume, ref, 0})
+	buttons := row(button("▶ Run now", Action{JobRun, ref, 0}))
+	switch toggle {
+	case JobPause:
+		buttons = append(buttons, button("⏸ Pause", Action{JobPause, ref, 0}))
+	case JobResume:
+		buttons = append(buttons, button("▶ Resume", Action{JobResume, ref, 0}))
 	}
-	remove := styled(danger, button("🗑 Delete", Action{JobDelete, ref, 0}))
-	return rows(row(button("▶ Run now", Action{JobRun, ref, 0}), toggle, remove))
+	return rows(append(buttons, styled(danger, button("🗑 Delete", Action{JobDelete, ref, 0}))))
 }
 
 // Models offers the configured models by name, in order, and the choice by nod. current counts from 1; 0 is nod's choice.

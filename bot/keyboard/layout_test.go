@@ -55,8 +55,9 @@ func TestLayouts(t *testing.T) {
 		{"question", Question(id, []string{"Yes", "No,\nnever", "\u200b"}), []string{"[Yes]1q.n0nce.0", "[No, never]1q.n0nce.1", "[…]1q.n0nce.2"}},
 		{"question without answers", Question(id, nil), []string{}},
 		{"interrupted", Interrupted(id), []string{"[🔁 Run again]1g.n0nce [⏭ Skip]1k.n0nce"}},
-		{"job", Job("job1", false), []string{"[▶ Run now]1J.job1 [⏸ Pause]1P.job1 danger:[🗑 Delete]1D.job1"}},
-		{"paused job", Job("job1", true), []string{"[▶ Run now]1J.job1 [▶ Resume]1R.job1 danger:[🗑 Delete]1D.job1"}},
+		{"job", Job("job1", JobPause), []string{"[▶ Run now]1J.job1 [⏸ Pause]1P.job1 danger:[🗑 Delete]1D.job1"}},
+		{"paused job", Job("job1", JobResume), []string{"[▶ Run now]1J.job1 [▶ Resume]1R.job1 danger:[🗑 Delete]1D.job1"}},
+		{"job without due times", Job("job1", 0), []string{"[▶ Run now]1J.job1 danger:[🗑 Delete]1D.job1"}},
 		{"models", Models([]string{"gpt-5", "qwen"}, 2), []string{"[auto]1M.0", "[gpt-5]1M.1", "[✓ qwen]1M.2"}},
 		{"grants", Grants([]Revocable{{"g1", false, "shell, 15 min"}, {"r1", true, "git status"}}), []string{
 			"[🗑 shell, 15 min]1G.g1", "[🗑 git status]1U.r1",
