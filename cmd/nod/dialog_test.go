@@ -382,7 +382,7 @@ func (d *dialog) conceal(text string) string {
 
 var (
 	codeForm = regexp.MustCompile(`start=(\S+)`)
-	jobForm  = regexp.MustCompile(`([0-9a-v]{6}): [^\n]*\\n  [a-z]`) // as list_items shows it to the model
+	jobForm  = regexp.MustCompile(`([0-9a-v]{6}): [^\\]*\\n  [^\\]*; (?:next|paused|done)`) // as list_items shows it to the model
 )
 
 func (d *dialog) secrets() map[string]string {
