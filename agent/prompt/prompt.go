@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -76,7 +75,7 @@ func joinParts(parts []string) string {
 
 // agentText is the owner's replacement of an agent's text, or ours.
 func (b *Builder) agentText(id string) (string, error) {
-	f, err := os.DirFS(b.Home).Open(path.Join("agents", id+".md"))
+	f, err := os.DirFS(b.Home).Open("agents/" + id + ".md")
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = templates.Open("templates/" + id + ".md")
 	}
