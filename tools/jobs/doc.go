@@ -40,10 +40,13 @@ func (d *desk) get(id string) (job scheduler.Job, err error) {
 	return job, err
 }
 
-// describe is a job as a card shows it.
-func describe(task scheduler.Task, when string) string {
+// describe is a job as a card shows it; that the usual agent does it goes without saying.
+func (d *desk) describe(task scheduler.Task, when string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\nAgent: %s\n", task.Title, when, task.Agent)
+	fmt.Fprintf(&b, "%s\n%s\n", task.Title, when)
+	if task.Agent != d.agents[0] {
+		fmt.Fprintf(&b, "Agent: %s\n", task.Agent)
+	}
 	if task.Description != "" {
 		fmt.Fprintf(&b, "%s\n", task.Description)
 	}

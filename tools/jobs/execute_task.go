@@ -111,7 +111,7 @@ func (d *desk) judgeTask(_ context.Context, scope tools.Scope, in taskIn) (tools
 	}
 	return tools.Judged{Subject: approvals.Subject{
 		Kind:    approvals.Words,
-		Text:    describe(task(in, scope.By), scheduler.Describe(s)),
+		Text:    d.describe(task(in, scope.By), scheduler.Describe(s)),
 		Unbound: []string{"Next: " + strings.Join(nextTimes(s, now, 3), " · ")},
 	}}, nil
 }

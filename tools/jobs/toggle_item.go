@@ -81,7 +81,7 @@ func (d *desk) judgeJob(id, what string) (tools.Judged, error) {
 		return tools.Judged{}, err
 	}
 	return tools.Judged{Subject: approvals.Subject{
-		Kind: approvals.Words, Text: fmt.Sprintf("%s %s: %s", what, job.ID, describe(job.Task, job.When())),
+		Kind: approvals.Words, Text: fmt.Sprintf("%s %s: %s", what, job.ID, d.describe(job.Task, job.When())),
 	}}, nil
 }
 
