@@ -50,7 +50,8 @@ type world struct {
 	logs      *logBuffer
 	terminal  *logBuffer // what is printed for people
 
-	stop func() error
+	stop  func() error
+	alive context.Context // ends when nod is to end, also by its own wish
 }
 
 // newWorld makes a world that is not started yet.
@@ -79,6 +80,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) start() {
 	w.t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
+	w.alive = ctx
 	cfg := Config{
 		Token: llm.Secret(emulator.Token), API: "http://telegram.invalid", Home: w.home, Workspace: w.workspace, Zone: time.UTC,
 		Owners: []store.UserID{store.UserID(ann.ID)},
