@@ -59,6 +59,7 @@ import (
 //	wait 20m                          time passes
 //	stop, start                       nod is ended, and started again
 //	restart                           both
+//	restarts                          nod ends by itself and is started again, as the restart tool wants it
 //	fault method n spec               the next n calls fail: drop-before, drop-after, 502, 429:SECONDS, hang, 400:TEXT
 //
 // $CODE stands for the code of the pairing link that the terminal showed last, $JOB for the id of the job that list_items
@@ -320,7 +321,10 @@ func (d *dialog) happens(verb, text string) bool {
 		d.end()
 	case "start":
 		d.start()
-	case "restart":
+	case "restart", "restarts":
+		if verb == "restarts" {
+			d.until("nod to restart itself", func() bool { return d.alive.Err() != nil })
+		}
 		d.end()
 		d.start()
 	case "fault":
