@@ -126,14 +126,38 @@ func (db *DB) Close() error {
 }
 
 // Tx is one transaction, valid until the function it was given to returns.
-type Tx struct{ bolt *bolt.Tx }
+type Tx struct {
+	bolt  *bolt.Tx
+	wrote bool // anything that needs a commit
+	after []func()
+}
 
 // OnCommit runs fn after this transaction is safely on disk, outside of it and in the order of the calls; never after a rollback.
-func (tx *Tx) OnCommit(fn func()) { tx.bolt.OnCommit(fn) }
+func (tx *Tx) OnCommit(fn func()) { tx.after = append(tx.after, fn) }
+
+// errUnchanged rolls back a transaction that succeeded without a write: its commit would sync the file twice for nothing.
+var errUnchanged = errors.New("nothing was written")
 
 // Update runs fn in a read-write transaction and commits it. An error from fn rolls everything back and is returned as it is.
 func (db *DB) Update(fn func(*Tx) error) error {
-	return db.bolt.Update(func(tx *bolt.Tx) error { return fn(&Tx{bolt: tx}) })
+	var tx Tx
+	err := db.bolt.Update(func(b *bolt.Tx) error {
+		tx.bolt = b
+		if err := fn(&tx); err != nil {
+			return err
+		}
+		if !tx.wrote {
+			return errUnchanged
+		}
+		return nil
+	})
+	if err != nil && err != errUnchanged {
+		return err
+	}
+	for _, fn := range tx.after {
+		fn()
+	}
+	return nil
 }
 
 // View runs fn on a snapshot.

@@ -172,6 +172,41 @@ func TestOnCommit(t *testing.T) {
 	}
 }
 
+// TestAnUpdateThatChangesNothingIsNotCommitted reads the number of the last commit, which bbolt counts.
+func TestAnUpdateThatChangesNothingIsNotCommitted(t *testing.T) {
+	db := OpenTest(t)
+	update(t, db, func(tx *Tx) error { return notes.Put(tx, "k", "v") })
+	commits := func() (n int) {
+		view(t, db, func(tx *Tx) error { n = tx.bolt.ID(); return nil })
+		return n
+	}
+	tests := []struct {
+		name   string
+		fn     func(*Tx) error
+		commit bool
+	}{
+		{"reading", func(tx *Tx) error { _, _, err := notes.Get(tx, "k"); return err }, false},
+		{"the same again", func(tx *Tx) error { return notes.Put(tx, "k", "v") }, false},
+		{"deleting what is not there", func(tx *Tx) error { return notes.Delete(tx, "other") }, false},
+		{"deleting none", func(tx *Tx) error { _, err := notes.DeletePrefix(tx, []byte("o")); return err }, false},
+		{"another value", func(tx *Tx) error { return notes.Put(tx, "k", "w") }, true},
+		{"counting", func(tx *Tx) error { _, err := notes.NextSeq(tx); return err }, true},
+		{"deleting by prefix", func(tx *Tx) error { _, err := notes.DeletePrefix(tx, []byte("k")); return err }, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			before, ran := commits(), false
+			update(t, db, func(tx *Tx) error {
+				tx.OnCommit(func() { ran = true })
+				return test.fn(tx)
+			})
+			if got := commits() != before; got != test.commit || !ran {
+				t.Errorf("committed: %v, want %v; what follows ran: %v", got, test.commit, ran)
+			}
+		})
+	}
+}
+
 func TestReopenRemembers(t *testing.T) {
 	path := tempPath(t)
 	db := open(t, path)

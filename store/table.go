@@ -55,7 +55,7 @@ func (t Table[K, V]) Has(tx *Tx, k K) (bool, error) {
 	return b.Get(k.Bytes()) != nil, nil
 }
 
-// Put writes the record of k, replacing an earlier one.
+// Put writes the record of k, replacing an earlier one. One that is so already is left alone.
 func (t Table[K, V]) Put(tx *Tx, k K, v V) error {
 	b, err := t.in(tx)
 	if err != nil {
@@ -65,7 +65,12 @@ func (t Table[K, V]) Put(tx *Tx, k K, v V) error {
 	if err != nil {
 		return fmt.Errorf("writing a record of %s: %w", t.bucket, err)
 	}
-	if err := b.Put(k.Bytes(), raw); err != nil {
+	key := k.Bytes()
+	if old := b.Get(key); old != nil && bytes.Equal(old, raw) {
+		return nil
+	}
+	tx.wrote = true
+	if err := b.Put(key, raw); err != nil {
 		return fmt.Errorf("writing a record of %s: %w", t.bucket, err)
 	}
 	return nil
@@ -77,7 +82,12 @@ func (t Table[K, V]) Delete(tx *Tx, k K) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Delete(k.Bytes()); err != nil {
+	key := k.Bytes()
+	if b.Get(key) == nil {
+		return nil
+	}
+	tx.wrote = true
+	if err := b.Delete(key); err != nil {
 		return fmt.Errorf("deleting a record of %s: %w", t.bucket, err)
 	}
 	return nil
@@ -89,6 +99,7 @@ func (t Table[K, V]) NextSeq(tx *Tx) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	tx.wrote = true
 	return b.NextSequence()
 }
 
@@ -187,6 +198,7 @@ func (t Table[K, V]) DeletePrefix(tx *Tx, prefix []byte) (int, error) {
 		keys = append(keys, bytes.Clone(key))
 	}
 	for _, key := range keys {
+		tx.wrote = true
 		if err := b.Delete(key); err != nil {
 			return 0, fmt.Errorf("deleting a record of %s: %w", t.bucket, err)
 		}
