@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -177,19 +178,22 @@ func hasAny(s string, phrases ...string) bool {
 	return false
 }
 
-// Ways in which an overflow error states the window (llama.cpp, OpenAI and vLLM, Anthropic, Gemini, xAI, Mistral, Kimi).
-var windowShapes = []*regexp.Regexp{
-	regexp.MustCompile(`"n_ctx"\s*:\s*(\d+)`),
-	regexp.MustCompile(`(?i)maximum (?:context|prompt) length (?:is|of) ([\d,]+)`),
-	regexp.MustCompile(`> ([\d,]+) maximum`),
-	regexp.MustCompile(`(?i)maximum number of tokens allowed \(?([\d,]+)`),
-	regexp.MustCompile(`(?i)too large for model with ([\d,]+)`),
-	regexp.MustCompile(`(?i)exceeded model token limit:? ([\d,]+)`),
-	regexp.MustCompile(`(?i)context (?:size|length|window)(?: of| is)? \(?([\d,]+)`),
-}
+// windowShapes are ways in which an overflow error states the window (llama.cpp, OpenAI and vLLM, Anthropic, Gemini, xAI,
+// Mistral, Kimi). Few programs ever meet one.
+var windowShapes = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`"n_ctx"\s*:\s*(\d+)`),
+		regexp.MustCompile(`(?i)maximum (?:context|prompt) length (?:is|of) ([\d,]+)`),
+		regexp.MustCompile(`> ([\d,]+) maximum`),
+		regexp.MustCompile(`(?i)maximum number of tokens allowed \(?([\d,]+)`),
+		regexp.MustCompile(`(?i)too large for model with ([\d,]+)`),
+		regexp.MustCompile(`(?i)exceeded model token limit:? ([\d,]+)`),
+		regexp.MustCompile(`(?i)context (?:size|length|window)(?: of| is)? \(?([\d,]+)`),
+	}
+})
 
 func windowIn(s string) int {
-	for _, re := range windowShapes {
+	for _, re := range windowShapes() {
 		if m := re.FindStringSubmatch(s); m != nil {
 			if n, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", "")); err == nil && n >= 256 {
 				return n

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Classes of entities: styles may overlap anything but code; code and links exclude each other; quotes do not nest.
@@ -179,19 +180,25 @@ func isHTTPS(address string) bool {
 const linkedTLDs = `com|org|net|edu|gov|io|dev|app|ai|me|co|info|biz|xyz|site|online|tech|test|` +
 	`uk|de|fr|it|es|nl|pl|ru|ua|us|eu|in|cn|jp|br|ch|at|se|no|fi|md|py|rs|sh|so|ps|pl|pm|mk|cc|tv`
 
-// detectors find what Telegram marks by itself, in the order in which they win.
-var detectors = []struct {
+// detector finds what Telegram marks by itself.
+type detector struct {
 	kind string
 	find *regexp.Regexp
-}{
-	{"url", regexp.MustCompile(`(?i)\b(?:https?|ftp|tg|ton)://[^\s<>"«»]*[^\s<>"«».,:;!?'()\[\]{}*_~` + "`" + `]`)},
-	{"email", regexp.MustCompile(`\b[\w.+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`)},
-	{"url", regexp.MustCompile(`(?i)\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:` + linkedTLDs + `)\b(?::\d+)?(?:[/?#][^\s<>"«»]*[^\s<>"«».,:;!?'()\[\]{}*_~` + "`" + `]|/)?`)},
-	{"bot_command", regexp.MustCompile(`/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{3,32})?`)},
-	{"mention", regexp.MustCompile(`@[A-Za-z0-9_]{3,32}`)},
-	{"hashtag", regexp.MustCompile(`#[\pL\pN_]*[\pL_][\pL\pN_]*`)},
-	{"cashtag", regexp.MustCompile(`\$[A-Z]{3,8}`)},
 }
+
+// detectors stand in the order in which they win. They are compiled at first use, since a program that has the
+// emulator in it for its demo would pay for them at every start.
+var detectors = sync.OnceValue(func() []detector {
+	return []detector{
+		{"url", regexp.MustCompile(`(?i)\b(?:https?|ftp|tg|ton)://[^\s<>"«»]*[^\s<>"«».,:;!?'()\[\]{}*_~` + "`" + `]`)},
+		{"email", regexp.MustCompile(`\b[\w.+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`)},
+		{"url", regexp.MustCompile(`(?i)\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:` + linkedTLDs + `)\b(?::\d+)?(?:[/?#][^\s<>"«»]*[^\s<>"«».,:;!?'()\[\]{}*_~` + "`" + `]|/)?`)},
+		{"bot_command", regexp.MustCompile(`/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{3,32})?`)},
+		{"mention", regexp.MustCompile(`@[A-Za-z0-9_]{3,32}`)},
+		{"hashtag", regexp.MustCompile(`#[\pL\pN_]*[\pL_][\pL\pN_]*`)},
+		{"cashtag", regexp.MustCompile(`\$[A-Z]{3,8}`)},
+	}
+})
 
 // detect adds the entities that Telegram finds by itself outside code and links.
 func detect(text string, entities []Entity) []Entity {
@@ -200,7 +207,7 @@ func detect(text string, entities []Entity) []Entity {
 	}
 	all := slices.Clone(entities)
 	at := offsets(text)
-	for _, d := range detectors {
+	for _, d := range detectors() {
 		for _, m := range d.find.FindAllStringIndex(text, -1) {
 			e := Entity{Type: d.kind, Offset: at(m[0]), Length: at(m[1]) - at(m[0])}
 			taken := func(o Entity) bool { return solid(o) && overlap(o, e) }
