@@ -33,6 +33,8 @@ type Options struct {
 	Handle Handler
 	Urgent func(*models.Update) bool        // what overtakes its chat, besides presses; may be nil
 	OnDead func(*store.Tx, []models.Update) // what was given up, in that commit; may be nil
+	// Drained is told the last update of a conversation of which More was true for an earlier one; may be nil.
+	Drained func(*models.Update)
 	Log    *slog.Logger                     // nil: slog.Default
 }
 
