@@ -17,6 +17,7 @@ import (
 
 	"nod/agent/llm/scripted"
 	"nod/bot/emulator"
+	"nod/store"
 )
 
 // stage is what stands around a program that is measured: the emulated Telegram and the scripted model, served by this
@@ -47,6 +48,14 @@ func newStage(t testing.TB, people int) *stage {
 	})
 	s.api, s.model = api.URL, model.URL+"/v1"
 	return s
+}
+
+// owners are all people: they own the bot together.
+func (s *stage) owners() (ids []store.UserID) {
+	for _, p := range s.people {
+		ids = append(ids, store.UserID(p.User().ID))
+	}
+	return ids
 }
 
 // question and errand begin what people say; the model answers the one at once and calls a tool for the other.
@@ -116,8 +125,8 @@ func (s *stage) start(path string) *child {
 	s.t.Helper()
 	c := &child{t: s.t, cmd: exec.Command(path, "run")}
 	var owners []string
-	for _, p := range s.people {
-		owners = append(owners, strconv.FormatInt(p.User().ID, 10))
+	for _, id := range s.owners() {
+		owners = append(owners, strconv.FormatInt(int64(id), 10))
 	}
 	c.cmd.Env = []string{
 		roleVariable + "=nod", "PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + s.dir,

@@ -19,7 +19,6 @@ import (
 	"nod/agent/llm"
 	"nod/agent/llm/scripted"
 	"nod/bot/emulator"
-	"nod/store"
 )
 
 var figuresFlag = flag.Bool("figures", false, "measure everything that README.md states, with the real binary; takes about two minutes")
@@ -337,7 +336,7 @@ func (s *stage) runHere(window int) (stop func()) {
 		done <- run(ctx, wiring{
 			config: Config{
 				Token: llm.Secret(emulator.Token), API: "http://telegram.invalid", Home: filepath.Join(s.dir, "home"),
-				Workspace: filepath.Join(s.dir, "workspace"), Zone: time.UTC, Owners: []store.UserID{store.UserID(s.people[0].User().ID)},
+				Workspace: filepath.Join(s.dir, "workspace"), Zone: time.UTC, Owners: s.owners(),
 				Models: []llm.Model{{Name: "scripted", BaseURL: "http://model.invalid/v1", ContextWindow: window}},
 			},
 			log: slog.New(slog.DiscardHandler), telegram: emulator.Transport(s.telegram),
@@ -357,10 +356,10 @@ func (s *stage) runHere(window int) (stop func()) {
 func BenchmarkTurn(b *testing.B) {
 	for _, kind := range []string{question, errand} {
 		b.Run(strings.TrimSpace(kind), func(b *testing.B) {
-			s := newStage(b, 1)
-			stop := s.runHere(32_000)
-			for b.Loop() {
-				s.ask(s.people[0], kind)
+			s := newStage(b, 500) // so that no transcript grows long
+			stop := s.runHere(128_000)
+			for i := 0; b.Loop(); i++ {
+				s.ask(s.people[i%len(s.people)], kind)
 			}
 			stop()
 		})
