@@ -122,13 +122,26 @@ type lane struct {
 }
 
 func (l *lane) run(ctx context.Context) {
-	for {
+	var last *models.Update
+	for groups := 0; ; groups++ {
 		group := l.gather(ctx)
+		if len(group) == 0 && groups > 1 && l.in.opts.Drained != nil {
+			l.in.opts.Drained(last)
+		}
 		if len(group) == 0 || ctx.Err() != nil {
 			return
 		}
 		l.in.deliver(ctx, group)
+		last = &group[0].update
 	}
+}
+
+// More says whether other updates of the same conversation wait behind this one.
+func (in *Inbox) More(u *models.Update) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	l := in.lanes[laneOf(u)]
+	return l != nil && len(l.queue) > 0
 }
 
 // gather takes the next group off the queue, waiting for parts that may follow; none when the lane has ended.
