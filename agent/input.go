@@ -29,6 +29,9 @@ type Input struct {
 	// Deciders may nod to the calls of a turn that this message begins, and are asked at Cards.
 	Deciders []store.UserID `json:"deciders"`
 	Cards    store.Address  `json:"cards"`
+	// More is true when further messages of the conversation are about to be submitted. A turn waits for them, until
+	// one comes without More or Gathered is called.
+	More bool `json:"-"`
 }
 
 // Attachment is a file that came with a message.
