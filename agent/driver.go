@@ -73,6 +73,7 @@ type Driver struct {
 	process  string // names this process: turns that another began were cut off by a restart, whatever the clock says
 	mu       sync.Mutex
 	live     map[store.SessionID]*session
+	held     map[store.SessionID]bool // more messages for them are on their way
 	ctx      context.Context // of all turns, while Run runs
 	group    sync.WaitGroup
 	draining bool
@@ -86,7 +87,7 @@ func NewDriver(c Config) *Driver {
 	if c.Mask == nil {
 		c.Mask = func(text string) string { return text }
 	}
-	return &Driver{Config: c, process: rand.Text(), live: map[store.SessionID]*session{}}
+	return &Driver{Config: c, process: rand.Text(), live: map[store.SessionID]*session{}, held: map[store.SessionID]bool{}}
 }
 
 // Run resumes the turns that an earlier process left and drives sessions until ctx ends. Turns then have five seconds
@@ -159,8 +160,8 @@ func (d *Driver) resume() error {
 func (d *Driver) wake(id store.SessionID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.ctx == nil || d.draining {
-		return // what was committed is found by the next Run
+	if d.ctx == nil || d.draining || d.held[id] {
+		return // what was committed is found by the next Run, or when the last of the messages has come
 	}
 	s := d.live[id]
 	if s == nil {
@@ -204,6 +205,7 @@ func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 	if err != nil {
 		return "", err
 	}
+	d.hold(s.ID, in.More)
 	tx.OnCommit(func() {
 		store.Failpoint("agent.submitted")
 		d.wake(s.ID)
@@ -227,6 +229,32 @@ func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 		return "", err
 	}
 	return Started, d.begin(tx, &s, append(kept, in))
+}
+
+// hold keeps a session from being woken while more messages for it are on their way, or ends that.
+func (d *Driver) hold(id store.SessionID, more bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if more {
+		d.held[id] = true
+	} else {
+		delete(d.held, id)
+	}
+}
+
+// Gathered ends the wait for messages that were announced by Input.More, whatever became of them.
+func (d *Driver) Gathered(at store.Address) error {
+	return d.DB.View(func(tx *store.Tx) error {
+		s, ok, err := SessionAt(tx, at)
+		if err != nil || !ok {
+			return err
+		}
+		d.hold(s.ID, false)
+		if s.Turn != "" {
+			d.wake(s.ID)
+		}
+		return nil
+	})
 }
 
 // begin opens a turn with these messages, in their order.
