@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"nod/agent"
 	"nod/agent/llm"
 	"nod/approvals"
+	"nod/bot/inbox"
 	"nod/bot/outbox"
 	"nod/scheduler"
 	"nod/store"
@@ -30,6 +32,7 @@ type Router struct {
 	Jobs    *scheduler.Jobs
 	Models  *llm.Client
 	Poller  interface{ LastPoll() time.Time }
+	Inbox   *inbox.Inbox
 	Home    string // NOD_HOME, for custom commands
 	Log     *slog.Logger
 	Access  Access
@@ -51,11 +54,22 @@ func (r *Router) Handle(ctx context.Context, group []models.Update, done func(*s
 				messages = append(messages, part.Message)
 			}
 		}
-		return r.message(ctx, messages, false, done)
+		return r.message(ctx, &u, messages, false, done)
 	case u.EditedMessage != nil:
-		return r.message(ctx, []*models.Message{u.EditedMessage}, true, done)
+		return r.message(ctx, &u, []*models.Message{u.EditedMessage}, true, done)
 	}
 	return r.DB.Update(done)
+}
+
+// Drained lets a turn begin that waited for the rest of a backlog, when its last update was no message for it.
+func (r *Router) Drained(u *models.Update) {
+	m := cmp.Or(u.Message, u.EditedMessage)
+	if m == nil {
+		return
+	}
+	if err := r.Driver.Gathered(addressOf(m)); err != nil {
+		r.Log.Error("beginning a turn with a backlog", "chat", m.Chat.ID, "err", err)
+	}
 }
 
 // Urgent names what overtakes its conversation: a /stop must not wait behind a file that is being fetched.
@@ -74,6 +88,7 @@ type request struct {
 	at       store.Address
 	messages []*models.Message
 	edited   bool
+	update   *models.Update // the first of them
 	done     func(*store.Tx) error
 }
 
@@ -82,7 +97,7 @@ func (q *request) first() *models.Message { return q.messages[0] }
 // group says whether several people can read along.
 func (q *request) group() bool { return q.first().Chat.Type != models.ChatTypePrivate }
 
-func (r *Router) message(ctx context.Context, messages []*models.Message, edited bool, done func(*store.Tx) error) error {
+func (r *Router) message(ctx context.Context, u *models.Update, messages []*models.Message, edited bool, done func(*store.Tx) error) error {
 	first := messages[0]
 	if first.MigrateToChatID != 0 {
 		return r.DB.Update(func(tx *store.Tx) error {
@@ -93,7 +108,7 @@ func (r *Router) message(ctx context.Context, messages []*models.Message, edited
 	if first.From == nil || first.From.IsBot || first.SenderChat != nil || service(first) {
 		return r.DB.Update(done)
 	}
-	q := &request{Router: r, at: addressOf(first), messages: messages, edited: edited, done: done}
+	q := &request{Router: r, at: addressOf(first), messages: messages, edited: edited, update: u, done: done}
 	if err := q.meet(); err != nil {
 		return err
 	}
@@ -343,7 +358,7 @@ func (q *request) decide(id store.ApprovalID, d approvals.Decision) error {
 // submit gives a message to its session.
 func (q *request) submit(ctx context.Context) error {
 	input, complaint := q.Intake.read(ctx, q.messages)
-	input.Edited = q.edited
+	input.Edited, input.More = q.edited, q.Inbox.More(q.update)
 	if input.Text == "" && len(input.Files) == 0 && complaint != "" {
 		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, complaint), q.done(tx)) })
 	}
