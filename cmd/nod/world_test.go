@@ -25,10 +25,15 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected parts of dialogs")
 
 func TestMain(m *testing.M) {
-	if shell.Dispatch(os.Args) {
+	if shell.Dispatch(os.Args) || playRole() || playVictim() {
 		return
 	}
 	flag.Parse()
+	if flag.NArg() > 0 {
+		// A program of ours that was started without its role would run every test, each starting it again.
+		fmt.Fprintln(os.Stderr, "this is a test binary, and it was not told which program to be")
+		os.Exit(exitUsage)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -263,6 +268,9 @@ func (w *world) write(name, content string) {
 func (w *world) read(name string) string {
 	w.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(w.workspace, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "(no such file)\n"
+	}
 	if err != nil {
 		return fmt.Sprint(err)
 	}
