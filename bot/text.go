@@ -55,7 +55,10 @@ func stateIcon(s tools.State) string {
 func stoppedText(e agent.TurnStopped) string {
 	var b strings.Builder
 	b.WriteString("⏹ Stopped.")
-	if len(e.Calls) == 0 {
+	switch {
+	case e.Partial != "":
+		b.WriteString(" The answer above is as far as it got.")
+	case len(e.Calls) == 0:
 		b.WriteString(" Nothing had been done yet.")
 	}
 	for _, c := range e.Calls {

@@ -79,9 +79,9 @@ func (v *View) Emit(tx *store.Tx, e agent.Event) error {
 	case agent.TurnAnswered:
 		return v.answered(tx, e)
 	case agent.TurnFailed:
-		return v.failed(tx, e)
+		return v.brokenOff(tx, e.Turn, e.Partial, failureText(e.Err))
 	case agent.TurnStopped:
-		return v.ended(tx, e.Turn, stoppedText(e))
+		return v.brokenOff(tx, e.Turn, e.Partial, stoppedText(e))
 	case agent.Compacted:
 		return v.say(tx, e.Session.Address, compactedText(e), !e.ByHand)
 	case agent.JobReported:
@@ -348,17 +348,16 @@ func (v *View) answerItems(turn agent.Turn, text string) ([]outbox.Item, error) 
 	return append(items, outbox.Item{To: turn.Address, Kind: outbox.Upload, Silent: true, File: &outbox.File{Handle: handle, Name: "answer.md"}}), nil
 }
 
-// failed says what went wrong, below the beginning of the answer where there is one.
-func (v *View) failed(tx *store.Tx, e agent.TurnFailed) error {
-	if e.Partial == "" {
-		return v.ended(tx, e.Turn, failureText(e.Err))
+// brokenOff says why a turn has no answer, or below the beginning of one why it has no more.
+func (v *View) brokenOff(tx *store.Tx, turn agent.Turn, partial, text string) error {
+	if partial == "" {
+		return v.ended(tx, turn, text)
 	}
-	items, err := v.answerItems(e.Turn, e.Partial+" …")
+	items, err := v.answerItems(turn, partial+" …")
 	if err != nil {
 		return err
 	}
-	text := failureText(e.Err)
-	return v.close(tx, e.Turn, append(items, outbox.Item{To: e.Turn.Address, HTML: render.Escape(text), Plain: text, Silent: true})...)
+	return v.close(tx, turn, append(items, outbox.Item{To: turn.Address, HTML: render.Escape(text), Plain: text, Silent: true})...)
 }
 
 // ended closes a turn that has no answer.
