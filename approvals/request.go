@@ -139,4 +139,6 @@ type Question struct {
 	Title   string   `json:"title"`
 	Text    string   `json:"text"`
 	Options []string `json:"options,omitempty"` // answers offered as buttons
+	// Secret is the name under which nod keeps the answer, which then appears in no record but there.
+	Secret string `json:"secret,omitempty"`
 }

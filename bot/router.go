@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/go-telegram/bot/models"
@@ -17,6 +18,7 @@ import (
 	"nod/bot/outbox"
 	"nod/scheduler"
 	"nod/store"
+	"nod/tools/secrets"
 )
 
 // Router takes updates to what they mean. It never waits for a turn; a file that comes with a message holds up only the
@@ -31,6 +33,7 @@ type Router struct {
 	Rules   *approvals.Rules
 	Jobs    *scheduler.Jobs
 	Models  *llm.Client
+	Vault   *secrets.Vault
 	Poller  interface{ LastPoll() time.Time }
 	Inbox   *inbox.Inbox
 	Home    string // NOD_HOME, for custom commands
@@ -302,11 +305,11 @@ func (q *request) replyToCard() (bool, error) {
 	decision := approvals.Decision{Verb: approvals.VerbReject, Reason: text}
 	switch p.Kind {
 	case approvals.Asked:
-		decision = approvals.Decision{Verb: approvals.VerbAnswer, Answer: text}
+		return true, q.answer(p, text)
 	case approvals.Interrupted:
 		return false, nil
 	}
-	return true, q.decide(p.ID, decision)
+	return true, q.decide(p.ID, decision, q.done)
 }
 
 // answerOpenQuestion takes a plain message as the answer to the question that waits in this conversation.
@@ -325,10 +328,29 @@ func (q *request) answerOpenQuestion() (bool, error) {
 	}
 	for _, p := range open {
 		if p.Kind == approvals.Asked && p.Request.Cards == q.at && decides(p, q.person.ID) {
-			return true, q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: text})
+			return true, q.answer(p, text)
 		}
 	}
 	return false, nil
+}
+
+// answer answers a question. A secret goes into the vault in the commit of the answer, which does not hold it, and the
+// message that brought it is deleted.
+func (q *request) answer(p approvals.Pending, text string) error {
+	name := p.Question.Secret
+	if name == "" {
+		return q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: text}, q.done)
+	}
+	return q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: "(kept as " + name + ")"}, func(tx *store.Tx) error {
+		if err := q.Vault.Set(tx, name, strings.TrimSpace(text)); err != nil {
+			return err
+		}
+		typed := outbox.Slot("secret/" + string(p.ID))
+		if err := q.Out.Hold(tx, typed, q.at.Chat, store.MessageID(q.first().ID)); err != nil {
+			return err
+		}
+		return q.Out.Put(tx, outbox.Item{To: q.at, Slot: typed, Kind: outbox.Delete})
+	}, q.done)
 }
 
 func decides(p approvals.Pending, id store.UserID) bool {
@@ -341,8 +363,8 @@ func decides(p approvals.Pending, id store.UserID) bool {
 }
 
 // decide makes a message a decision. A decision that came too late is told, and is not taken for anything else.
-func (q *request) decide(id store.ApprovalID, d approvals.Decision) error {
-	_, err := q.Gate.Decide(id, q.person.ID, d, q.done)
+func (q *request) decide(id store.ApprovalID, d approvals.Decision, with ...func(*store.Tx) error) error {
+	_, err := q.Gate.Decide(id, q.person.ID, d, with...)
 	var late *approvals.DecidedError
 	switch {
 	case errors.As(err, &late):

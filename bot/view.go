@@ -12,10 +12,12 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nod/agent"
+	"nod/approvals"
 	"nod/bot/outbox"
 	"nod/bot/render"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/secrets"
 )
 
 // View shows people what happens: at most one progress message and one answer a turn, and cards. It folds the events of
@@ -25,6 +27,7 @@ type View struct {
 	db     *store.DB
 	out    *outbox.Outbox
 	access Access
+	masked *secrets.Redactor
 	log    *slog.Logger
 
 	mu    sync.Mutex
@@ -49,16 +52,19 @@ const (
 	nextPreview = 400 * time.Millisecond
 )
 
-// progressLine is one line of a progress message: a call, or what the model said between calls.
+// progressLine is one line of a progress message: a call, or what the model said between calls. A call's line is empty,
+// and not shown, until the call begins.
 type progressLine struct {
-	call store.CallID
-	html string
-	text string
+	call  store.CallID
+	html  string
+	text  string
+	waits bool // for a person: a card tells of it
 }
 
-// NewView wires a view.
-func NewView(db *store.DB, out *outbox.Outbox, log *slog.Logger) *View {
-	return &View{db: db, out: out, log: log, turns: map[store.TurnID]*turnView{}}
+// NewView wires a view. The redactor takes secrets out of what is shown while it is being written; what is kept in a
+// transcript had them taken out before. Cards show what would run as it is: the person who decides must see it.
+func NewView(db *store.DB, out *outbox.Outbox, redactor *secrets.Redactor, log *slog.Logger) *View {
+	return &View{db: db, out: out, masked: redactor, log: log, turns: map[store.TurnID]*turnView{}}
 }
 
 func answerSlot(id store.TurnID) outbox.Slot { return outbox.Slot("turn/" + string(id) + "/answer") }
@@ -168,7 +174,7 @@ func (v *View) streaming(e agent.Streaming) {
 	if now.Before(t.preview) {
 		return
 	}
-	part := render.Preview(e.Text)
+	part := render.Preview(v.masked.Growing(e.Text))
 	if part.Plain == "" {
 		return
 	}
@@ -185,7 +191,8 @@ func (v *View) delayed(e agent.Delayed) {
 	v.progress(t)
 }
 
-// commented moves what was said before calls into the progress message. A preview that showed it as an answer is taken back.
+// commented moves what was said before calls into the progress message, and keeps a line for each of the calls, so that
+// they stand in their order. A preview that showed the text as an answer is taken back.
 func (v *View) commented(tx *store.Tx, e agent.Commented) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -201,6 +208,9 @@ func (v *View) commented(tx *store.Tx, e agent.Commented) error {
 		t.preview, t.shown, t.notice = time.Time{}, false, ""
 		if said := firstLine(render.Preview(e.Text).Plain); said != "" {
 			t.lines = append(t.lines, progressLine{html: "<i>" + render.Escape(said) + "</i>", text: said})
+		}
+		for _, id := range e.Calls {
+			t.lines = append(t.lines, progressLine{call: id})
 		}
 		v.progress(t)
 	})
@@ -245,9 +255,10 @@ func (t *turnView) note(call tools.Execution) {
 		id = call.Repeats
 	}
 	line := progressLine{
-		call: id,
-		html: stateIcon(call.State) + " " + labelHTML(call.Short),
-		text: stateIcon(call.State) + " " + call.Short,
+		call:  id,
+		html:  stateIcon(call.State) + " " + labelHTML(call.Short),
+		text:  stateIcon(call.State) + " " + call.Short,
+		waits: call.State == tools.AwaitingApproval,
 	}
 	for i := range t.lines {
 		if t.lines[i].call == id {
@@ -267,12 +278,23 @@ func labelHTML(label string) string {
 	return render.Escape(head) + render.Code(strings.TrimSuffix(rest, "`"))
 }
 
+// filled are the lines that have something to show.
+func (t *turnView) filled() []progressLine {
+	lines := make([]progressLine, 0, len(t.lines))
+	for _, l := range t.lines {
+		if l.text != "" {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
 // maxLines is how many lines a progress message has: what is older is counted.
 const maxLines = 12
 
 // content is the progress message as it should look now.
 func (t *turnView) content() outbox.Content {
-	lines := t.lines
+	lines := t.filled()
 	var html, plain []string
 	if more := len(lines) - maxLines; more > 0 {
 		earlier := fmt.Sprintf("… %d earlier", more)
@@ -292,12 +314,32 @@ func (t *turnView) content() outbox.Content {
 	return outbox.Content{HTML: strings.Join(html, "\n"), Plain: strings.Join(plain, "\n"), Silent: true}
 }
 
-// progress shows the progress message, at the pace that the outbox allows. Jobs show none until they ask for something.
+// progress shows the progress message, at the pace that the outbox allows. Jobs show none until they ask for something,
+// and what only waits for a person has its card.
 func (v *View) progress(t *turnView) {
-	if t.turn.Job != "" || len(t.lines) == 0 && t.notice == "" {
-		return
+	if c := t.content(); t.turn.Job == "" && t.moves() {
+		v.out.Preview(progressSlot(t.turn.ID), t.turn.Address, c)
 	}
-	v.out.Preview(progressSlot(t.turn.ID), t.turn.Address, t.content())
+}
+
+// moves says whether there is more to show than calls that wait for a person.
+func (t *turnView) moves() bool {
+	return t.notice != "" || slices.ContainsFunc(t.lines, func(l progressLine) bool { return l.text != "" && !l.waits })
+}
+
+// beforeCard has the progress message shown above the first card of its turn rather than below.
+func (v *View) beforeCard(tx *store.Tx, p approvals.Pending) error {
+	v.mu.Lock()
+	var c outbox.Content
+	if t := v.turns[p.Request.Turn]; t != nil && t.turn.Address == p.Request.Cards && t.turn.Job == "" && t.moves() {
+		c = t.content()
+	}
+	v.mu.Unlock()
+	slot := progressSlot(p.Request.Turn)
+	if _, shown, err := v.out.Slot(tx, slot); err != nil || shown || c.Plain == "" {
+		return err
+	}
+	return v.out.Put(tx, outbox.Item{To: p.Request.Cards, Slot: slot, HTML: c.HTML, Plain: c.Plain, Silent: true})
 }
 
 // replyTo is the message that answers reply to: in groups the one that asked, in private chats none.

@@ -186,6 +186,10 @@ func (r *run) ask(ctx context.Context, req approvals.Request) (Outcome, error) {
 		// Whoever is being talked to answers, where they talk, also where somebody else decides on calls.
 		req.Deciders, req.Cards = []store.UserID{req.By}, r.req.Scope.Address
 	}
+	if r.question.Secret != "" && len(req.Deciders) > 0 {
+		// A person's private chat has the person's number (TELEGRAM.md): nobody else reads what is typed there.
+		req.Cards = store.Address{Chat: store.ChatID(req.Deciders[0])}
+	}
 	var p approvals.Pending
 	err := r.db.Update(func(tx *store.Tx) error {
 		found, ok, err := r.gate.Find(tx, r.req.ID)
@@ -211,13 +215,21 @@ func (r *run) ask(ctx context.Context, req approvals.Request) (Outcome, error) {
 	}
 	switch p.State {
 	case approvals.Answered:
-		return r.finish(Outcome{State: Completed, Text: "The user answered: " + p.Answer}, nil)
+		return r.finish(Outcome{State: Completed, Text: answerText(p)}, nil)
 	case approvals.Skipped:
 		return r.finish(Outcome{State: Completed, Text: "The user skipped the question. Go on with your best judgement."}, nil)
 	case approvals.Expired:
 		return r.finish(Outcome{State: Rejected, Text: "Nobody answered in time. Go on with your best judgement, or say what is missing."}, nil)
 	}
 	return r.finish(refusal(p), nil)
+}
+
+// answerText is what the model is told of an answer; of a secret only that it is kept.
+func answerText(p approvals.Pending) string {
+	if p.Question != nil && p.Question.Secret != "" {
+		return fmt.Sprintf("The user has given the secret. It is kept as %s; configuration refers to it as ${secret:%s}.", p.Question.Secret, p.Question.Secret)
+	}
+	return "The user answered: " + p.Answer
 }
 
 // begin writes the intent: from here on the call counts as run.

@@ -27,11 +27,19 @@ type Executor struct {
 	db   *store.DB
 	gate *approvals.Gate
 	log  *slog.Logger
+	mask func(string) string
 }
 
 // NewExecutor wires an executor.
 func NewExecutor(db *store.DB, gate *approvals.Gate, log *slog.Logger) *Executor {
-	return &Executor{db: db, gate: gate, log: log}
+	return &Executor{db: db, gate: gate, log: log, mask: func(text string) string { return text }}
+}
+
+// Mask makes the executor pass every outcome and label through mask before it is kept, so that secrets don't reach a
+// transcript. It is called before the first run.
+func (x *Executor) Mask(mask func(string) string) *Executor {
+	x.mask = mask
+	return x
 }
 
 // CallRequest is what a model asked for, and what it had been offered.
@@ -307,6 +315,7 @@ func (e *alsoError) Error() string { return e.err.Error() }
 // end records the outcome, and closes a card that the call may still have, since nobody can decide on what is over.
 func (r *run) end(tx *store.Tx, o Outcome) error {
 	before := r.exec
+	o.Text = r.mask(o.Text)
 	if err := r.exec.end(o, time.Now()); err != nil {
 		return err
 	}
@@ -322,6 +331,7 @@ func (r *run) end(tx *store.Tx, o Outcome) error {
 }
 
 func (r *run) save(tx *store.Tx) error {
+	r.exec.Short, r.exec.Full = r.mask(r.exec.Short), r.mask(r.exec.Full)
 	if err := executions.Put(tx, r.exec.Call, r.exec); err != nil {
 		return err
 	}

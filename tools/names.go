@@ -24,6 +24,9 @@ const (
 	WriteTodos           = "write_todos"
 	UpdateScratchpad     = "update_scratchpad"
 	ActivateTools        = "activate_tools"
+
+	SetSecret   = "set_secret"
+	ListSecrets = "list_secrets"
 )
 
 // ConfigGroup is the lazy group of tools that change nod's configuration.

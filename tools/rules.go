@@ -40,7 +40,7 @@ func SeededRules(w *Workspace) []approvals.Rule {
 		approvals.Rule{Tool: ExecuteCmd, Action: approvals.ActionRequire, Note: "commands always ask"},
 		approvals.Rule{Tool: Restart, Action: approvals.ActionRequire, Note: "a restart always asks"},
 	)
-	for _, plumbing := range []string{AskUserClarification, WriteTodos, UpdateScratchpad, ActivateTools, ListItems} {
+	for _, plumbing := range []string{AskUserClarification, WriteTodos, UpdateScratchpad, ActivateTools, ListItems, ListSecrets} {
 		rules = append(rules, approvals.Rule{Tool: plumbing, Action: approvals.ActionAllow, Note: "changes nothing outside of the conversation"})
 	}
 	return append(rules, approvals.Rule{

@@ -103,6 +103,11 @@ func (o *Outbox) Slot(tx *store.Tx, s Slot) (store.MessageID, bool, error) {
 	return h.Message, ok, err
 }
 
+// Hold files a message that a person wrote under a slot, so that an item can delete it.
+func (o *Outbox) Hold(tx *store.Tx, s Slot, chat store.ChatID, m store.MessageID) error {
+	return fill(tx, s, chat, m)
+}
+
 // SlotOf returns the slot that holds a message, as when a person replies to it.
 func (o *Outbox) SlotOf(tx *store.Tx, chat store.ChatID, m store.MessageID) (Slot, bool, error) {
 	return places.Get(tx, place{chat, m})

@@ -31,6 +31,8 @@ type Config struct {
 	Owners    []store.UserID
 	Zone      *time.Location
 	Log       slog.Level
+	// Credentials is the folder in which systemd passes the key of the secrets on, or "".
+	Credentials string
 	// ModelGiven says that somebody named a model service; the demo uses its scripted one otherwise.
 	ModelGiven bool
 }
@@ -103,6 +105,7 @@ func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	c.Models, c.ModelGiven = l.models(f)
 	c.Owners = l.owners(first(env("NOD_OWNER"), f.Owner))
 	c.Zone = l.zone(first(env("NOD_TIMEZONE"), f.Timezone))
+	c.Credentials = env("CREDENTIALS_DIRECTORY")
 	c.Log = l.level(first(env("NOD_LOG"), f.Log, "info"))
 	if len(l.problems) > 0 {
 		return c, &configError{problems: l.problems}
@@ -156,6 +159,9 @@ func (l *loader) path(key, value, otherwise string) string {
 
 // secret reads a value that may be given as ${NAME} or file:/path.
 func (l *loader) secret(key, value string) llm.Secret {
+	if _, stored := secretName(value); stored {
+		return llm.Secret(value) // resolved once the database is open
+	}
 	if name, ok := strings.CutPrefix(value, "${"); ok && strings.HasSuffix(name, "}") {
 		name = strings.TrimSuffix(name, "}")
 		value = l.env(name)
@@ -318,4 +324,16 @@ func (l *loader) level(name string) (level slog.Level) {
 	}
 	l.problem("NOD_LOG", "%q is not one of debug, info, warn, error", name)
 	return slog.LevelInfo
+}
+
+// secrets are the values that must appear nowhere.
+func (c Config) secrets() []string {
+	all := []string{string(c.Token)}
+	for _, m := range c.Models {
+		all = append(all, string(m.APIKey))
+		for _, value := range m.Headers {
+			all = append(all, string(value))
+		}
+	}
+	return all
 }

@@ -27,6 +27,7 @@ import (
 	"nod/tools/chat"
 	"nod/tools/fs"
 	"nod/tools/jobs"
+	"nod/tools/secrets"
 	"nod/tools/shell"
 )
 
@@ -68,7 +69,11 @@ func runCommand(ctx context.Context, _ []string, out stdio) error {
 
 // run wires the house from the ground up, runs it until ctx ends, and takes it down again in stages.
 func run(ctx context.Context, w wiring) (err error) {
-	cfg, log := w.config, w.log
+	cfg, redactor := w.config, &secrets.Redactor{}
+	log := slog.New(secrets.NewHandler(w.log.Handler(), redactor))
+	for _, known := range cfg.secrets() {
+		redactor.Add(known)
+	}
 
 	// Floor 1: what is remembered.
 	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
@@ -97,13 +102,20 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err != nil {
 		return err
 	}
-	view := bot.NewView(db, out, log)
+	view := bot.NewView(db, out, redactor, log)
 
 	// Floors 2 and 3: the rules, the clock's book, the hands.
 	rules := approvals.NewRules(tools.SeededRules(workspace), tools.ToolSets())
 	gate := approvals.NewGate(db, rules, view, approvals.Options{BuiltInDeny: workspace.BuiltInDeny, Log: log})
 	book := scheduler.NewJobs(db)
-	registry, err := tools.NewRegistry(builtIn(db, book, workspace, cfg)...)
+	vault, err := openVault(db, cfg, redactor)
+	if err != nil {
+		return err
+	}
+	if err := resolveSecrets(cfg.Models, vault, redactor); err != nil {
+		return err
+	}
+	registry, err := tools.NewRegistry(builtIn(db, book, workspace, vault, cfg)...)
 	if err != nil {
 		return err
 	}
@@ -114,8 +126,8 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	driver := agent.NewDriver(agent.Config{
-		DB: db, Model: service, Registry: registry, Executor: tools.NewExecutor(db, gate, log), Gate: gate, Rules: rules,
-		Jobs: book, View: view, Workspace: workspace, Log: log,
+		DB: db, Model: service, Registry: registry, Executor: tools.NewExecutor(db, gate, log).Mask(redactor.Redact), Gate: gate, Rules: rules,
+		Jobs: book, View: view, Workspace: workspace, Log: log, Mask: redactor.Redact,
 		Prompt: &prompt.Builder{DB: db, Home: cfg.Home, Workspace: workspace, Zone: cfg.Zone},
 		Ports:  tools.Ports{Files: bot.Files{Out: out}, Restart: w.restart},
 		Home: func(tx *store.Tx) (agent.Home, error) {
@@ -134,7 +146,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	router := &bot.Router{
-		DB: db, Out: out, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Models: service, Home: cfg.Home,
+		DB: db, Out: out, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Models: service, Vault: vault, Home: cfg.Home,
 		Log: log, Access: access, Me: me, Started: time.Now(),
 		Intake: &bot.Intake{Client: client, Wire: wire, API: cfg.API, Token: string(cfg.Token), Workspace: workspace, Log: log},
 	}
@@ -188,11 +200,12 @@ func migrate(tx *store.Tx, from, to store.ChatID) error {
 }
 
 // builtIn are the tools of this program.
-func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, cfg Config) []tools.Tool {
+func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, vault *secrets.Vault, cfg Config) []tools.Tool {
 	var all []tools.Tool
 	all = append(all, fs.Tools(workspace)...)
 	all = append(all, shell.Tools()...)
 	all = append(all, chat.Tools(workspace)...)
+	all = append(all, secrets.Tools(db, vault)...)
 	all = append(all, jobs.Tools(db, book, cfg.Zone, agent.MainAgent)...)
 	return all
 }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"nod/agent/llm"
+	"nod/store"
+	"nod/tools/secrets"
+)
+
+// openVault opens the secrets with the key of the home, or with the one that systemd passes on.
+func openVault(db *store.DB, cfg Config, redactor *secrets.Redactor) (*secrets.Vault, error) {
+	key, err := secrets.LoadKey(cfg.Home, cfg.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	return secrets.OpenVault(db, key, redactor)
+}
+
+const (
+	secretHead = "${secret:"
+	secretTail = "}"
+)
+
+// secretName is the name in a value of the form ${secret:NAME}.
+func secretName(value string) (string, bool) {
+	rest, ok := strings.CutPrefix(value, secretHead)
+	if !ok || !strings.HasSuffix(rest, secretTail) {
+		return "", false
+	}
+	return strings.TrimSuffix(rest, secretTail), true
+}
+
+// resolveSecrets puts stored secrets in place of the references to them. All that are missing are named at once.
+func resolveSecrets(models []llm.Model, vault *secrets.Vault, redactor *secrets.Redactor) error {
+	var missing []error
+	resolve := func(where string, value llm.Secret) llm.Secret {
+		name, ok := secretName(string(value))
+		if !ok {
+			return value
+		}
+		stored, ok := vault.Value(name)
+		if !ok {
+			missing = append(missing, fmt.Errorf("%s refers to the secret %s, which is not stored: start without it, and have the agent set it in the chat", where, name))
+			return ""
+		}
+		redactor.Add(stored)
+		return llm.Secret(stored)
+	}
+	for i := range models {
+		models[i].APIKey = resolve("the api_key of model "+models[i].Name, models[i].APIKey)
+		for key, value := range models[i].Headers {
+			models[i].Headers[key] = resolve("the header "+key+" of model "+models[i].Name, value)
+		}
+	}
+	return errors.Join(missing...)
+}
