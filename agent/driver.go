@@ -74,7 +74,7 @@ type Driver struct {
 	mu       sync.Mutex
 	live     map[store.SessionID]*session
 	held     map[store.SessionID]bool // more messages for them are on their way
-	ctx      context.Context // of all turns, while Run runs
+	ctx      context.Context          // of all turns, while Run runs
 	group    sync.WaitGroup
 	draining bool
 }
