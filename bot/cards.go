@@ -154,8 +154,11 @@ func asked(r approvals.Request) string {
 	if len(r.Paths) == 1 {
 		where = " " + r.Paths[0].Shown
 	}
-	if r.Tool == tools.ExecuteTask {
+	switch r.Tool {
+	case tools.ExecuteTask:
 		return "Schedule this job? (" + r.Tool + ")"
+	case tools.Restart:
+		return "Restart nod? (" + r.Tool + ")"
 	}
 	switch r.Subject.Kind {
 	case approvals.Command:
