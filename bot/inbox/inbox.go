@@ -35,7 +35,7 @@ type Options struct {
 	OnDead func(*store.Tx, []models.Update) // what was given up, in that commit; may be nil
 	// Drained is told the last update of a conversation of which More was true for an earlier one; may be nil.
 	Drained func(*models.Update)
-	Log    *slog.Logger                     // nil: slog.Default
+	Log     *slog.Logger // nil: slog.Default
 }
 
 // Inbox keeps updates until they are handled. All methods may be called from any goroutine.
