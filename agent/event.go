@@ -27,10 +27,11 @@ type (
 		Turn     Turn
 		Messages []store.MessageID
 	}
-	// Commented: the model said something and then made calls.
+	// Commented: the model made these calls, and said Text before them; often nothing.
 	Commented struct {
-		Turn Turn
-		Text string
+		Turn  Turn
+		Text  string
+		Calls []store.CallID
 	}
 	// CallChanged: a call has come to another state.
 	CallChanged struct {

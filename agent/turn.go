@@ -153,13 +153,7 @@ func (s *session) record(turn Turn, answer llm.Answer) (Turn, error) {
 		if err := turns.Put(tx, turn.ID, turn); err != nil {
 			return err
 		}
-		if err := sessions.Put(tx, s.id, kept); err != nil {
-			return err
-		}
-		if answer.Text == "" {
-			return nil
-		}
-		return s.View.Emit(tx, Commented{Turn: turn, Text: answer.Text})
+		return sessions.Put(tx, s.id, kept)
 	})
 	if err != nil {
 		return turn, fmt.Errorf("recording an answer: %w", err)
@@ -205,6 +199,11 @@ func (s *session) keepAnswer(tx *store.Tx, turn Turn, answer llm.Answer) (Sessio
 	}
 	if _, err := store.Append(tx, transcripts, s.id, e); err != nil {
 		return record, err
+	}
+	if len(e.Calls) > 0 {
+		if err := s.View.Emit(tx, Commented{Turn: turn, Text: answer.Text, Calls: e.Calls}); err != nil {
+			return record, err
+		}
 	}
 	if record.Usage == nil {
 		record.Usage = map[string]llm.Usage{}
