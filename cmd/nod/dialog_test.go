@@ -381,7 +381,7 @@ func (d *dialog) conceal(text string) string {
 	if job := d.secrets()["$JOB"]; job != "" {
 		text = strings.ReplaceAll(text, job, "$JOB")
 	}
-	return text
+	return strings.ReplaceAll(text, d.workspace, "$WORKSPACE")
 }
 
 var (
@@ -508,7 +508,7 @@ func (d *dialog) settle() {
 // check compares what is expected at the end, or writes it.
 func (d *dialog) check(file string, archive *txtar.Archive, wire string) {
 	d.t.Helper()
-	got := map[string]string{"calls": d.callList()}
+	got := map[string]string{"calls": d.conceal(d.callList())}
 	for name, p := range d.places {
 		got[name] = d.conceal(p.Transcript())
 	}
