@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -13,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/goccy/go-yaml"
 
 	"nod/agent/llm"
 	"nod/store"
@@ -35,34 +31,6 @@ type Config struct {
 	Credentials string
 	// ModelGiven says that somebody named a model service; the demo uses its scripted one otherwise.
 	ModelGiven bool
-}
-
-// file is nod.yaml. Its keys mean what the variables of the same name mean.
-type file struct {
-	Token     string      `yaml:"telegram_bot_token"`
-	API       string      `yaml:"telegram_api"`
-	APIKey    string      `yaml:"openai_api_key"`
-	BaseURL   string      `yaml:"openai_base_url"`
-	Model     string      `yaml:"model"`
-	Models    []fileModel `yaml:"models"`
-	Workspace string      `yaml:"workspace"`
-	Owner     string      `yaml:"owner"`
-	Timezone  string      `yaml:"timezone"`
-	Log       string      `yaml:"log"`
-}
-
-type fileModel struct {
-	Name          string            `yaml:"name"`
-	ID            string            `yaml:"id"`
-	BaseURL       string            `yaml:"base_url"`
-	APIKey        string            `yaml:"api_key"`
-	ContextWindow int               `yaml:"context_window"`
-	PriceIn       float64           `yaml:"price_in"`
-	PriceOut      float64           `yaml:"price_out"`
-	Vision        bool              `yaml:"vision"`
-	Wire          string            `yaml:"wire"`
-	Headers       map[string]string `yaml:"headers"`
-	Body          map[string]any    `yaml:"body"`
 }
 
 // configError lists everything that is wrong, each line naming its key.
@@ -90,6 +58,11 @@ func (l *loader) problem(key, format string, args ...any) {
 	l.problems = append(l.problems, key+": "+fmt.Sprintf(format, args...))
 }
 
+// has says whether a key has a problem already, so that what follows from it need not be told.
+func (l *loader) has(key string) bool {
+	return slices.ContainsFunc(l.problems, func(p string) bool { return strings.HasPrefix(p, key+": ") })
+}
+
 // loadConfig reads the configuration. needToken asks for what only `nod run` needs. Its error is a *configError.
 func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	l := &loader{env: env}
@@ -97,7 +70,7 @@ func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	c.Home = l.path("NOD_HOME", env("NOD_HOME"), "~/.nod")
 	f := l.readFile(filepath.Join(c.Home, "nod.yaml"))
 	c.Token = l.secret("TELEGRAM_BOT_TOKEN", first(env("TELEGRAM_BOT_TOKEN"), f.Token))
-	l.checkToken(c.Token, needToken)
+	l.checkToken(c.Token, needToken && !f.broken && !l.has("TELEGRAM_BOT_TOKEN"))
 	c.API = strings.TrimRight(first(env("NOD_TELEGRAM_API"), f.API, defaultAPI), "/")
 	l.checkURL("NOD_TELEGRAM_API", c.API)
 	c.Workspace = l.path("NOD_WORKSPACE", first(env("NOD_WORKSPACE"), f.Workspace), "~/nod")
@@ -121,21 +94,6 @@ func first(texts ...string) string {
 		}
 	}
 	return ""
-}
-
-func (l *loader) readFile(path string) (f file) {
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f
-	}
-	if err != nil {
-		l.problem("nod.yaml", "%v", err)
-		return f
-	}
-	if err := yaml.UnmarshalWithOptions(raw, &f, yaml.Strict()); err != nil {
-		l.problem("nod.yaml", "%s", strings.TrimSpace(yaml.FormatError(err, false, false)))
-	}
-	return f
 }
 
 // path makes a path absolute; ~ is the home directory.
@@ -189,11 +147,13 @@ func (l *loader) checkToken(token llm.Secret, needed bool) {
 	}
 }
 
-func (l *loader) checkURL(key, value string) {
+func (l *loader) checkURL(key, value string) bool {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		l.problem(key, "it must be an http or https address")
+		return false
 	}
+	return true
 }
 
 // checkApart refuses a workspace from which the agent could reach nod's own files.
@@ -229,6 +189,9 @@ func (l *loader) models(f file) (models []llm.Model, given bool) {
 	key := first(l.env("OPENAI_API_KEY"), f.APIKey)
 	base := first(l.env("OPENAI_BASE_URL"), f.BaseURL)
 	given = key != "" || base != "" || len(f.Models) > 0
+	if base != "" && !l.checkURL("OPENAI_BASE_URL", base) {
+		base = "" // told once, not for each model
+	}
 	for i, m := range f.Models {
 		models = append(models, l.model(i, m, key, base))
 	}
@@ -245,7 +208,9 @@ func (l *loader) models(f file) (models []llm.Model, given bool) {
 		models = slices.Insert(models, 0, one)
 	}
 	if _, err := llm.New(llm.Options{Models: models}); err != nil {
-		l.problem("models", "%v", err)
+		for line := range strings.Lines(err.Error()) {
+			l.problem("models", "%s", strings.TrimSpace(line))
+		}
 	}
 	return models, given
 }
@@ -279,7 +244,7 @@ func (l *loader) owners(value string) (ids []store.UserID) {
 }
 
 func (l *loader) zone(name string) *time.Location {
-	if name == "" {
+	if name == "" || name == "Local" { // which is no name that a job could keep
 		return systemZone(l.env)
 	}
 	zone, err := time.LoadLocation(name)
@@ -294,13 +259,15 @@ func (l *loader) zone(name string) *time.Location {
 func systemZone(env func(string) string) *time.Location {
 	names := []string{strings.TrimPrefix(env("TZ"), ":")}
 	if link, err := os.Readlink("/etc/localtime"); err == nil {
-		_, name, _ := strings.Cut(link, "zoneinfo/")
-		names = append(names, name)
+		names = append(names, link)
 	}
 	if raw, err := os.ReadFile("/etc/timezone"); err == nil {
 		names = append(names, strings.TrimSpace(string(raw)))
 	}
 	for _, name := range names {
+		if _, rest, ok := strings.Cut(name, "zoneinfo/"); ok {
+			name = rest
+		}
 		if name == "" || name == "Local" {
 			continue
 		}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// file is nod.yaml. Its keys mean what the variables of the same name mean.
+type file struct {
+	Token     string      `yaml:"telegram_bot_token"`
+	API       string      `yaml:"telegram_api"`
+	APIKey    string      `yaml:"openai_api_key"`
+	BaseURL   string      `yaml:"openai_base_url"`
+	Model     string      `yaml:"model"`
+	Models    []fileModel `yaml:"models"`
+	Workspace string      `yaml:"workspace"`
+	Owner     string      `yaml:"owner"`
+	Timezone  string      `yaml:"timezone"`
+	Log       string      `yaml:"log"`
+
+	broken bool // it could not be read, so that what it lacks says nothing
+}
+
+type fileModel struct {
+	Name          string            `yaml:"name"`
+	ID            string            `yaml:"id"`
+	BaseURL       string            `yaml:"base_url"`
+	APIKey        string            `yaml:"api_key"`
+	ContextWindow int               `yaml:"context_window"`
+	PriceIn       float64           `yaml:"price_in"`
+	PriceOut      float64           `yaml:"price_out"`
+	Vision        bool              `yaml:"vision"`
+	Wire          string            `yaml:"wire"`
+	Headers       map[string]string `yaml:"headers"`
+	Body          map[string]any    `yaml:"body"`
+}
+
+// readFile reads nod.yaml, if there is one. It walks the syntax tree itself, since the library's decoder gives up at the
+// first fault and may quote values, which are secrets here.
+func (l *loader) readFile(path string) (f file) {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f
+	}
+	before := len(l.problems)
+	defer func() { f.broken = len(l.problems) > before }()
+	if err != nil {
+		l.problem("nod.yaml", "%v", err)
+		return f
+	}
+	tree, err := parser.ParseBytes(raw, 0)
+	if err != nil {
+		l.problem("nod.yaml", "%s", yamlFault(err))
+		return f
+	}
+	if len(tree.Docs) > 1 {
+		l.problem("nod.yaml", "it holds %d documents; keep one", len(tree.Docs))
+	}
+	for _, doc := range tree.Docs {
+		if doc.Body != nil {
+			l.fill(doc.Body, reflect.ValueOf(&f).Elem(), "")
+		}
+	}
+	return f
+}
+
+// yamlFault is a syntax error with its line, without the source that the library would quote.
+func yamlFault(err error) string {
+	if fault, ok := errors.AsType[yaml.Error](err); ok && fault.GetToken() != nil {
+		return fmt.Sprintf("line %d: %s", fault.GetToken().Position.Line, fault.GetMessage())
+	}
+	return "it is no YAML"
+}
+
+// fill puts a mapping into a struct, and names every key that does not belong or has the wrong kind of value.
+func (l *loader) fill(node ast.Node, into reflect.Value, where string) {
+	mapping, ok := node.(*ast.MappingNode)
+	if !ok {
+		if node.Type() != ast.NullType && node.Type() != ast.CommentType {
+			l.misfit(node, where, "keys with values")
+		}
+		return
+	}
+	for _, entry := range mapping.Values {
+		key := entry.Key.String()
+		field, ok := fieldOf(into, key)
+		switch {
+		case !ok:
+			l.problem("nod.yaml", "line %d: there is no setting %s", lineOf(entry.Key), where+key)
+		case field.Type() == reflect.TypeFor[[]fileModel]():
+			l.fillModels(entry.Value, field, where+key)
+		case yaml.NodeToValue(entry.Value, field.Addr().Interface()) != nil:
+			l.misfit(entry.Value, where+key, kindInWords(field.Kind()))
+		}
+	}
+}
+
+func (l *loader) fillModels(node ast.Node, into reflect.Value, where string) {
+	list, ok := node.(*ast.SequenceNode)
+	if !ok {
+		l.misfit(node, where, "a list")
+		return
+	}
+	for i, item := range list.Values {
+		into.Set(reflect.Append(into, reflect.Zero(into.Type().Elem())))
+		l.fill(item, into.Index(i), fmt.Sprintf("%s[%d].", where, i))
+	}
+}
+
+func (l *loader) misfit(node ast.Node, where, want string) {
+	if where = strings.TrimSuffix(where, "."); where == "" {
+		where = "the file"
+	}
+	l.problem("nod.yaml", "line %d: %s must be %s", lineOf(node), where, want)
+}
+
+func lineOf(node ast.Node) int { return node.GetToken().Position.Line }
+
+// fieldOf is the field of a struct for a key of the file.
+func fieldOf(of reflect.Value, key string) (reflect.Value, bool) {
+	for i := range of.NumField() {
+		if of.Type().Field(i).Tag.Get("yaml") == key {
+			return of.Field(i), true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+func kindInWords(k reflect.Kind) string {
+	switch k {
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Map:
+		return "keys with values"
+	}
+	return "a text"
+}
