@@ -208,6 +208,7 @@ func TestRunsThatARestartCutOff(t *testing.T) {
 	t.Run("whose turn was never begun", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t)
+			synctest.Wait() // until it runs, or it would take the run for an earlier process's
 			job := r.addJob("it", store.Address{})
 			r.update(func(tx *store.Tx) error { _, err := r.jobs.RunNow(tx, job.ID); return err })
 			// A launcher that files nothing stands for a run whose session is gone.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -134,6 +135,7 @@ func (r *rig) restart() {
 	r.end()
 	r.view.reset()
 	r.start()
+	synctest.Wait() // until it has looked at what the earlier process left
 }
 
 // offline changes the database between two processes.
