@@ -61,6 +61,8 @@ const (
 	finishTime = 5 * time.Second
 	// idleTime is how long a session without work keeps its transcript in memory.
 	idleTime = 10 * time.Minute
+	// gatherTime bounds the wait for messages that are on their way, such as large files.
+	gatherTime = time.Minute
 )
 
 // errShutdown ends turns when the program ends: they go on at the next start.
@@ -73,8 +75,8 @@ type Driver struct {
 	process  string // names this process: turns that another began were cut off by a restart, whatever the clock says
 	mu       sync.Mutex
 	live     map[store.SessionID]*session
-	held     map[store.SessionID]bool // more messages for them are on their way
-	ctx      context.Context          // of all turns, while Run runs
+	held     map[store.SessionID]chan struct{} // more messages for them are on their way
+	ctx      context.Context                   // of all turns, while Run runs
 	group    sync.WaitGroup
 	draining bool
 }
@@ -87,7 +89,7 @@ func NewDriver(c Config) *Driver {
 	if c.Mask == nil {
 		c.Mask = func(text string) string { return text }
 	}
-	return &Driver{Config: c, process: rand.Text(), live: map[store.SessionID]*session{}, held: map[store.SessionID]bool{}}
+	return &Driver{Config: c, process: rand.Text(), live: map[store.SessionID]*session{}, held: map[store.SessionID]chan struct{}{}}
 }
 
 // Run resumes the turns that an earlier process left and drives sessions until ctx ends. Turns then have five seconds
@@ -160,8 +162,8 @@ func (d *Driver) resume() error {
 func (d *Driver) wake(id store.SessionID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.ctx == nil || d.draining || d.held[id] {
-		return // what was committed is found by the next Run, or when the last of the messages has come
+	if d.ctx == nil || d.draining {
+		return // what was committed is found by the next Run
 	}
 	s := d.live[id]
 	if s == nil {
@@ -231,29 +233,52 @@ func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 	return Started, d.begin(tx, &s, append(kept, in))
 }
 
-// hold keeps a session from being woken while more messages for it are on their way, or ends that.
+// hold keeps a session's turn from asking the model while more messages for it are on their way, or ends that.
 func (d *Driver) hold(id store.SessionID, more bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if more {
-		d.held[id] = true
-	} else {
+	held := d.held[id]
+	switch {
+	case more && held == nil:
+		d.held[id] = make(chan struct{})
+	case !more && held != nil:
+		close(held)
 		delete(d.held, id)
 	}
 }
 
-// Gathered ends the wait for messages that were announced by Input.More, whatever became of them.
-func (d *Driver) Gathered(at store.Address) error {
+// gathered waits until no more messages are on their way.
+func (d *Driver) gathered(ctx context.Context, id store.SessionID) {
+	d.mu.Lock()
+	held := d.held[id]
+	d.mu.Unlock()
+	if held == nil {
+		return
+	}
+	limit := time.NewTimer(gatherTime)
+	defer limit.Stop()
+	select {
+	case <-held:
+	case <-ctx.Done():
+	case <-limit.C:
+		d.hold(id, false)
+	}
+}
+
+// Expect tells that further messages are about to be submitted at an address, as Input.More does; Gathered that they
+// have come, whatever became of them.
+func (d *Driver) Expect(at store.Address) error { return d.holdAt(at, true) }
+
+// Gathered ends Expect.
+func (d *Driver) Gathered(at store.Address) error { return d.holdAt(at, false) }
+
+func (d *Driver) holdAt(at store.Address, more bool) error {
 	return d.DB.View(func(tx *store.Tx) error {
 		s, ok, err := SessionAt(tx, at)
-		if err != nil || !ok {
-			return err
+		if ok {
+			d.hold(s.ID, more)
 		}
-		d.hold(s.ID, false)
-		if s.Turn != "" {
-			d.wake(s.ID)
-		}
-		return nil
+		return err
 	})
 }
 
