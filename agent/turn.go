@@ -60,6 +60,7 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 		case turn.Faults >= maxFaults:
 			return s.fail(turn, ErrFaults)
 		}
+		s.gathered(ctx, s.id)
 		if took, err := s.steer(turn); err != nil {
 			return err
 		} else if took {
