@@ -29,8 +29,8 @@ type Input struct {
 	// Deciders may nod to the calls of a turn that this message begins, and are asked at Cards.
 	Deciders []store.UserID `json:"deciders"`
 	Cards    store.Address  `json:"cards"`
-	// More is true when further messages of the conversation are about to be submitted. A turn waits for them, until
-	// one comes without More or Gathered is called.
+	// More is true when further messages of the conversation are about to be submitted. The turn waits for them before
+	// it asks the model, until one comes without More or Gathered is called.
 	More bool `json:"-"`
 }
 
