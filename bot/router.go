@@ -337,6 +337,11 @@ func (q *request) answerOpenQuestion() (bool, error) {
 // answer answers a question. A secret goes into the vault in the commit of the answer, which does not hold it, and the
 // message that brought it is deleted.
 func (q *request) answer(p approvals.Pending, text string) error {
+	if q.Inbox.More(q.update) {
+		if err := q.Driver.Expect(q.at); err != nil {
+			return err
+		}
+	}
 	name := p.Question.Secret
 	if name == "" {
 		return q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: text}, q.done)
