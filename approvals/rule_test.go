@@ -143,9 +143,9 @@ func TestWords(t *testing.T) {
 		{Rule{Tool: FSAny, Path: "/w/secrets", Action: ActionDeny}, "never allow reading or writing files in /w/secrets"},
 		{Rule{Tool: FSRead, Path: "glob:/w/*.go", Action: ActionRequire}, "ask before reading files in /w/*.go"},
 		{Rule{Tool: "*", Action: ActionRequire}, "ask before any tool"},
-		{Rule{Tool: "mcp__mail__*", Agent: "main", Source: Cron, Action: ActionDeny}, "never allow tools that begin with `mcp__mail__` by the agent main in jobs"},
-		{Rule{Tool: "execute_cmd", Source: Telegram, Dir: "/w", Action: ActionRequire}, "ask before `execute_cmd` in /w in chats"},
-		{Rule{Tool: "a", Args: json.RawMessage(`"` + long + `"`), Action: ActionAllow}, `allow ` + "`a`" + ` with exactly the arguments "` + long[:2*(maxWords-1)] + `… without asking`},
+		{Rule{Tool: "mcp__mail__*", Agent: "main", Source: Cron, Action: ActionDeny}, "never allow tools that begin with mcp__mail__ by the agent main in jobs"},
+		{Rule{Tool: "execute_cmd", Source: Telegram, Dir: "/w", Action: ActionRequire}, "ask before execute_cmd in /w in chats"},
+		{Rule{Tool: "a", Args: json.RawMessage(`"` + long + `"`), Action: ActionAllow}, `allow a with exactly the arguments "` + long[:2*(maxWords-1)] + `… without asking`},
 	}
 	for _, test := range tests {
 		if diff := cmp.Diff(test.want, test.rule.Words()); diff != "" {
@@ -162,9 +162,9 @@ func TestAlwaysWords(t *testing.T) {
 		req  Request
 		want string
 	}{
-		{command("git status"), "always run `git status` in /w without asking, in chats and jobs"},
-		{edit, "always let `edit_file` run with exactly the arguments shown on notes.md without asking, in chats and jobs"},
-		{mcp, "always let `mcp__mail__send` run with exactly the arguments shown without asking, in chats and jobs"},
+		{command("git status"), "always run “git status” in /w without asking, in chats and jobs"},
+		{edit, "always let edit_file run with exactly these arguments on notes.md without asking, in chats and jobs"},
+		{mcp, "always let mcp__mail__send run with exactly these arguments without asking, in chats and jobs"},
 	}
 	for _, test := range tests {
 		if diff := cmp.Diff(test.want, AlwaysWords(test.req)); diff != "" {

@@ -36,14 +36,14 @@ func TestRulesOrder(t *testing.T) {
 	r.add(Rule{Priority: PriorityPerson, Tool: "newer", Action: ActionAllow})
 	r.add(Rule{Priority: PriorityGuard + 1, Tool: "highest", Action: ActionDeny})
 	want := []string{
-		"never allow `highest`",
+		"never allow highest",
 		"never allow reading or writing files in /w/secrets",
-		"allow `older` without asking",
-		"allow `newer` without asking",
+		"allow older without asking",
+		"allow newer without asking",
 		"allow reading or writing files in /w/memory without asking",
 		"allow reading files in /w without asking",
-		"allow `write_todos` without asking",
-		"ask before `execute_cmd`",
+		"allow write_todos without asking",
+		"ask before execute_cmd",
 		"ask before any tool",
 	}
 	if diff := cmp.Diff(want, r.words()); diff != "" {
@@ -86,7 +86,7 @@ func TestSeedFollowsTheProgram(t *testing.T) {
 	r.update(moved.Seed)
 	want := []string{
 		"never allow reading or writing files in /elsewhere/secrets",
-		"allow `mine` without asking",
+		"allow mine without asking",
 		"ask before any tool",
 	}
 	if diff := cmp.Diff(want, r.words()); diff != "" {

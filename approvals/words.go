@@ -1,9 +1,6 @@
 package approvals
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // maxWords is how much of a command the words of a rule repeat, in characters.
 const maxWords = 200
@@ -64,18 +61,18 @@ func (r Rule) toolWords() string {
 		return "reading or writing files"
 	}
 	if prefix, ok := strings.CutSuffix(r.Tool, "*"); ok {
-		return fmt.Sprintf("tools that begin with `%s`", prefix)
+		return "tools that begin with " + prefix
 	}
-	return "`" + r.Tool + "`"
+	return r.Tool
 }
 
-// AlwaysWords says what ♾ Always would cover for this request: "always run `git status` in /w without asking, in chats
+// AlwaysWords says what ♾ Always would cover for this request: "always run “git status” in /w without asking, in chats
 // and jobs". It is shown before the person confirms, below the subject in full.
 func AlwaysWords(r Request) string {
-	what := fmt.Sprintf("always let `%s` run with exactly the arguments shown", r.Tool)
+	what := "always let " + r.Tool + " run with exactly these arguments"
 	switch {
 	case r.Subject.Kind == Command:
-		what = "always run `" + clip(r.Subject.Text) + "`"
+		what = "always run “" + clip(strings.Join(strings.Fields(r.Subject.Text), " ")) + "”"
 	case len(r.Paths) == 1:
 		what += " on " + r.Paths[0].Shown
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-telegram/bot/models"
 
@@ -31,6 +32,9 @@ func cardOf(s outbox.Slot) (store.ApprovalID, bool) {
 func (v *View) ShowPending(tx *store.Tx, p approvals.Pending) error {
 	card, err := v.card(tx, p, 0)
 	if err != nil {
+		return err
+	}
+	if err := v.beforeCard(tx, p); err != nil {
 		return err
 	}
 	return v.out.Put(tx, card)
@@ -71,7 +75,7 @@ func (v *View) showAlways(tx *store.Tx, p approvals.Pending) error {
 		return err
 	}
 	subject := firstPage(p)
-	words := "♾ From now on: " + approvals.AlwaysWords(p.Request) + "."
+	words, _ := render.Visible("♾ " + capital(approvals.AlwaysWords(p.Request)) + "?")
 	return v.out.Put(tx, outbox.Item{
 		To: p.Request.Cards, Slot: cardSlot(p.ID), Kind: outbox.Edit,
 		HTML: head + subjectHTML(p, subject) + "\n" + render.Escape(words), Plain: plain + "\n" + subject + "\n" + words,
@@ -182,7 +186,7 @@ func subjectText(p approvals.Pending) (text string, hidden bool) {
 
 func subjectPages(p approvals.Pending) []string {
 	text, _ := subjectText(p)
-	return render.Pages(text, cardFrame)
+	return render.Pages(strings.TrimRight(text, "\n"), cardFrame)
 }
 
 // firstPage is the beginning of the subject, with a mark when there is more.
@@ -245,7 +249,7 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 	sign := " by " + nameOr(by.Name, "you") + ", " + clock(when)
 	switch p.State {
 	case approvals.Nodded, approvals.Used:
-		return approvedWords(p) + sign, nil
+		return "✅ Approved" + sign + approvedBeyond(p, when), nil
 	case approvals.Rejected:
 		if p.Reason != "" {
 			return "❌ Rejected" + sign + ": " + p.Reason, nil
@@ -260,17 +264,21 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 	case approvals.Expired:
 		return "⌛ Expired, " + clock(when) + ". It was not run.", nil
 	}
+	if _, stopped := strings.CutPrefix(p.Reason, "Cancelled: "); stopped {
+		return "⏹ Stopped, " + clock(when) + map[bool]string{true: ". It was not run."}[p.Kind == approvals.Approval], nil
+	}
 	return "⏹ Withdrawn, " + clock(when) + ": " + nameOr(p.Reason, "no longer needed"), nil
 }
 
-func approvedWords(p approvals.Pending) string {
-	switch p.Verb {
+// approvedBeyond says what else a nod has let through.
+func approvedBeyond(p approvals.Pending, when time.Time) string {
+	switch calls := capital(p.Request.Category) + " calls"; p.Verb {
 	case approvals.VerbGrant15:
-		return "✅ Approved, and " + p.Request.Category + " for 15 minutes,"
+		return ". " + calls + " pass until " + clock(when.Add(15*time.Minute)) + "; see /grants."
 	case approvals.VerbGrantSession:
-		return "✅ Approved, and " + p.Request.Category + " for this session,"
+		return ". " + calls + " pass for this session; see /grants."
 	case approvals.VerbAlways:
-		return "✅ Approved, and always from now on,"
+		return ". The same call passes from now on; see /grants."
 	}
-	return "✅ Approved"
+	return ""
 }

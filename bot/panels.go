@@ -135,7 +135,8 @@ func (v *View) grantsCard(tx *store.Tx, to store.Address, gate *approvals.Gate, 
 		if r.Seeded {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%d\\. %s", len(list)+1, escapeMarkdown(r.Words())))
+		words, _ := render.Visible(r.Words())
+		lines = append(lines, fmt.Sprintf("%d\\. %s", len(list)+1, escapeMarkdown(words)))
 		list = append(list, keyboard.Revocable{ID: r.ID, Rule: true, Label: fmt.Sprintf("%d. rule", len(list)+1)})
 	}
 	text := "You have let nothing through by button."
