@@ -4,7 +4,7 @@
 // Promises. An update is on disk, together with the id that acknowledges it, before Telegram is told that it came; it is
 // handed over until its handler committed its effect, whose commit ends the row, and never after. A repeated update is
 // dropped, also across restarts. Updates of one chat and topic are handed over one after the other in order; chats and
-// topics don't wait for each other. Presses, and what Urgent names, are handed over at once, beside that order. The
+// topics don't wait for each other. Presses, and what Urgent names, overtake that order and keep one of their own. The
 // parts of an album, and of a text that Telegram split, are handed over as one group; nothing else waits for a timer.
 package inbox
 
@@ -47,7 +47,7 @@ type Inbox struct {
 	receiving sync.Mutex // held over a commit and the hand-over of what it brought, so that order holds
 	mu        sync.Mutex
 	ctx       context.Context // of Run, nil before and after
-	lanes     map[store.Address]*lane
+	lanes     map[laneKey]*lane
 	work      sync.WaitGroup
 }
 
@@ -56,7 +56,7 @@ func New(db *store.DB, o Options) *Inbox {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Inbox{db: db, opts: o, log: o.Log, lanes: map[store.Address]*lane{}}
+	return &Inbox{db: db, opts: o, log: o.Log, lanes: map[laneKey]*lane{}}
 }
 
 // waiting is an update that is not handled yet, as Telegram sent it.

@@ -70,15 +70,14 @@ func (in *Inbox) handOver(entries []entry) {
 		return
 	}
 	for _, e := range entries {
+		key := laneKey{at: laneOf(&e.update)}
 		if e.update.CallbackQuery != nil || in.opts.Urgent != nil && in.opts.Urgent(&e.update) {
-			in.work.Go(func() { in.deliver(ctx, []entry{e}) })
-			continue
+			key = laneKey{at: store.Address{Chat: key.at.Chat}, urgent: true}
 		}
-		at := laneOf(&e.update)
-		l := in.lanes[at]
+		l := in.lanes[key]
 		if l == nil {
-			l = &lane{in: in, at: at, wake: make(chan struct{}, 1)}
-			in.lanes[at] = l
+			l = &lane{in: in, key: key, wake: make(chan struct{}, 1)}
+			in.lanes[key] = l
 			in.work.Go(func() { l.run(ctx) })
 		}
 		l.queue = append(l.queue, e)
@@ -102,6 +101,13 @@ func laneOf(u *models.Update) store.Address {
 		return at
 	}
 	switch {
+	case u.CallbackQuery != nil:
+		switch m := u.CallbackQuery.Message; {
+		case m.Message != nil:
+			return store.Address{Chat: store.ChatID(m.Message.Chat.ID)}
+		case m.InaccessibleMessage != nil:
+			return store.Address{Chat: store.ChatID(m.InaccessibleMessage.Chat.ID)}
+		}
 	case u.MyChatMember != nil:
 		return store.Address{Chat: store.ChatID(u.MyChatMember.Chat.ID)}
 	case u.ChatJoinRequest != nil:
@@ -113,10 +119,17 @@ func laneOf(u *models.Update) store.Address {
 	return store.Address{}
 }
 
+// laneKey names a lane. What is urgent in a chat overtakes its other updates, in an order of its own: of two presses the
+// first is the one that was pressed first.
+type laneKey struct {
+	at     store.Address
+	urgent bool
+}
+
 // lane hands over the updates of one chat and topic. It lives while it has some. Inbox.mu guards the queue.
 type lane struct {
 	in    *Inbox
-	at    store.Address
+	key   laneKey
 	queue []entry
 	wake  chan struct{}
 }
@@ -125,7 +138,7 @@ func (l *lane) run(ctx context.Context) {
 	var last *models.Update
 	for groups := 0; ; groups++ {
 		group := l.gather(ctx)
-		if len(group) == 0 && groups > 1 && l.in.opts.Drained != nil {
+		if len(group) == 0 && groups > 1 && !l.key.urgent && l.in.opts.Drained != nil {
 			l.in.opts.Drained(last)
 		}
 		if len(group) == 0 || ctx.Err() != nil {
@@ -140,7 +153,7 @@ func (l *lane) run(ctx context.Context) {
 func (in *Inbox) More(u *models.Update) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	l := in.lanes[laneOf(u)]
+	l := in.lanes[laneKey{at: laneOf(u)}]
 	return l != nil && len(l.queue) > 0
 }
 
@@ -178,7 +191,7 @@ func (l *lane) begin() (e entry, ok bool) {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
 	if len(l.queue) == 0 {
-		delete(l.in.lanes, l.at)
+		delete(l.in.lanes, l.key)
 		return e, false
 	}
 	e, l.queue = l.queue[0], l.queue[1:]
