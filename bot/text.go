@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"nod/agent"
+	"nod/bot/render"
 	"nod/tools"
 )
 
@@ -62,12 +63,13 @@ func stoppedText(e agent.TurnStopped) string {
 		b.WriteString(" Nothing had been done yet.")
 	}
 	for _, c := range e.Calls {
-		fmt.Fprintf(&b, "\n%s %s", stateIcon(c.State), strings.ReplaceAll(c.Short, "`", ""))
-		switch c.State {
-		case tools.Cancelled:
-			b.WriteString(" (cut off)")
-		case tools.Rejected:
+		label, _ := render.Visible(c.Short)
+		fmt.Fprintf(&b, "\n%s %s", stateIcon(c.State), strings.ReplaceAll(label, "`", ""))
+		switch {
+		case c.State == tools.Rejected, c.State == tools.Cancelled && c.Began.IsZero():
 			b.WriteString(" (not run)")
+		case c.State == tools.Cancelled:
+			b.WriteString(" (cut off)")
 		}
 	}
 	if len(e.Queued) > 0 {

@@ -254,10 +254,11 @@ func (t *turnView) note(call tools.Execution) {
 	if call.Repeats != "" {
 		id = call.Repeats
 	}
+	label, _ := render.Visible(call.Short)
 	line := progressLine{
 		call:  id,
-		html:  stateIcon(call.State) + " " + labelHTML(call.Short),
-		text:  stateIcon(call.State) + " " + call.Short,
+		html:  stateIcon(call.State) + " " + labelHTML(label),
+		text:  stateIcon(call.State) + " " + label,
 		waits: call.State == tools.AwaitingApproval,
 	}
 	for i := range t.lines {
@@ -436,7 +437,7 @@ func (v *View) close(tx *store.Tx, turn agent.Turn, last ...outbox.Item) error {
 	case shown:
 		progress.Kind = outbox.Edit
 		last = append(last, progress)
-	default:
+	case turn.State != agent.Stopped: // what tells of a stop names the calls itself
 		last = slices.Insert(last, 0, progress)
 	}
 	return v.out.Put(tx, last...)
