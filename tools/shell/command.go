@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type Command struct {
 	Dir     *Dir          // where it starts; stays open and the caller's
 	Timeout time.Duration // over 0 and up to MaxTimeout
 	Env     []string      // "NAME=value", added to the clean environment; wins over it
+	Sandbox *Sandbox      // nil: none
 
 	// Spill opens the place for the whole output and gives its name for the marker line. It is called
 	// at most once, from a goroutine of Run, when the output outgrows MaxOutput; closing is the
@@ -61,6 +63,8 @@ func (c Command) check() error {
 		return errors.New("the command has no folder to run in")
 	case c.Timeout <= 0 || c.Timeout > MaxTimeout:
 		return fmt.Errorf("the timeout %v is outside 1 s to %v", c.Timeout, MaxTimeout)
+	case c.Sandbox != nil && !filepath.IsAbs(c.Sandbox.Workspace):
+		return errors.New("the sandbox has no workspace")
 	case slices.ContainsFunc(c.Env, badVariable):
 		return errors.New("an environment variable is not of the form NAME=value, or holds a NUL byte")
 	}

@@ -22,7 +22,7 @@ import (
 const asNod = "NOD_SHELL_TEST_AS_NOD"
 
 type nodTask struct {
-	Isolation int // index in ladder()
+	Isolation int // index in allIsolations()
 	Dir       string
 	Line      string
 	Env       []string
@@ -55,29 +55,43 @@ func beNod(text string) int {
 	if err != nil {
 		panic(err)
 	}
-	r := forced(ladder()[task.Isolation])
+	r := forced(allIsolations()[task.Isolation])
 	_, err = r.Run(context.Background(), Command{Line: task.Line, Dir: dir, Timeout: MaxTimeout, Env: task.Env})
 	panic(fmt.Sprintf("the command ended before nod was killed: %v", err))
 }
 
-// forced is a runner that does not measure.
-func forced(iso isolation) *Runner {
-	r := &Runner{}
-	r.once.Do(func() { r.iso = iso })
-	return r
+// rung is a runner that does not measure: all its commands have one isolation.
+type rung struct {
+	*Runner
+	iso isolation
 }
 
+func forced(iso isolation) rung {
+	r := &Runner{}
+	for _, m := range []*measurement{&r.plain, &r.walled} {
+		m.once.Do(func() { m.iso, m.found = iso, true })
+	}
+	return rung{r, iso}
+}
+
+// Run runs the command in a sandbox if the isolation is one, whose workspace is the command's folder when nothing else
+// is said.
+func (r rung) Run(ctx context.Context, c Command) (Result, error) {
+	if !r.iso.walls.none() && c.Sandbox == nil && c.Dir != nil {
+		c.Sandbox = &Sandbox{Workspace: c.Dir.Path}
+	}
+	return r.Runner.Run(ctx, c)
+}
+
+func allIsolations() []isolation { return append(ladder(), sandboxLadder()...) }
+
 // isolations runs test once for every isolation that this machine and user can have.
-func isolations(t *testing.T, test func(t *testing.T, index int, r *Runner)) {
+func isolations(t *testing.T, test func(t *testing.T, index int, r rung)) {
 	t.Helper()
-	for i, iso := range ladder() {
-		name := iso.level.String()
-		if iso.userNS {
-			name += " in user namespace"
-		}
-		t.Run(name, func(t *testing.T) {
+	for i, iso := range allIsolations() {
+		t.Run(iso.String(), func(t *testing.T) {
 			if err := probe(iso); err != nil {
-				t.Skipf("NOT TESTED, this machine has no %s: %v", name, err)
+				t.Skipf("NOT TESTED, this machine has no %v: %v", iso, err)
 			}
 			test(t, i, forced(iso))
 		})
@@ -94,8 +108,12 @@ func tempDir(t *testing.T) *Dir {
 	return dir
 }
 
+type runner interface {
+	Run(context.Context, Command) (Result, error)
+}
+
 // run runs line in a new folder and expects that it could be run.
-func run(t *testing.T, r *Runner, line string) Result {
+func run(t *testing.T, r runner, line string) Result {
 	t.Helper()
 	res, err := r.Run(t.Context(), Command{Line: line, Dir: tempDir(t), Timeout: time.Minute})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -30,12 +31,14 @@ var (
 	errUnending = errors.New("the command's processes could not be ended; some may still run")
 )
 
-// Runner runs commands. Its zero value is ready; the machine's level is measured at first use and then
+// Runner runs commands. Its zero value is ready. What the machine can do is measured at first use and then
 // kept, so that a command that could not have it fails instead of running with less.
 type Runner struct {
-	once sync.Once
-	iso  isolation
-	err  error
+	Mode     Mode
+	Writable []string // folders that a sandboxed command may write to beside the workspace; absolute, without links
+
+	plain  measurement // without a sandbox
+	walled measurement // in one
 }
 
 // Level measures, once, how surely a command's processes are found on this machine.
@@ -44,22 +47,42 @@ func (r *Runner) Level() (Level, error) {
 	return iso.level, err
 }
 
+// isolation is for commands without a sandbox.
 func (r *Runner) isolation() (isolation, error) {
-	r.once.Do(func() { r.iso, r.err = measure(ladder()) })
-	return r.iso, r.err
+	m := r.plain.take(ladder)
+	if !m.found {
+		return isolation{}, fmt.Errorf("finding a way to run commands: %w", m.why)
+	}
+	return m.iso, nil
 }
 
-// measure sends a shim without a command through each step and returns the first that works.
-func measure(steps []isolation) (isolation, error) {
+// measurement is what was found when each isolation of a ladder was tried.
+type measurement struct {
+	once  sync.Once
+	iso   isolation
+	found bool
+	why   error // what was wrong with the isolations before iso
+}
+
+func (m *measurement) take(ladder func() []isolation) *measurement {
+	m.once.Do(func() { m.iso, m.found, m.why = measure(ladder()) })
+	return m
+}
+
+// measure sends a shim without a command through each step and gives back the first that works.
+func measure(steps []isolation) (first isolation, found bool, why error) {
+	if len(steps) == 0 {
+		return isolation{}, false, errors.New("this system has none that nod knows")
+	}
 	var all []error
 	for _, iso := range steps {
 		err := probe(iso)
 		if err == nil {
-			return iso, nil
+			return iso, true, errors.Join(all...)
 		}
-		all = append(all, fmt.Errorf("%v: %w", iso.level, err))
+		all = append(all, fmt.Errorf("%v: %w", iso, err))
 	}
-	return isolation{}, fmt.Errorf("finding a way to run commands: %w", errors.Join(all...))
+	return isolation{}, false, errors.Join(all...)
 }
 
 func probe(iso isolation) error {
@@ -68,7 +91,7 @@ func probe(iso isolation) error {
 		return err
 	}
 	defer root.Close()
-	p, err := start(iso, Command{Dir: root})
+	p, err := start(iso, Command{Dir: root}, nil)
 	if err != nil {
 		return err
 	}
@@ -82,17 +105,22 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
-	iso, err := r.isolation()
+	iso, err := r.choose(c)
 	if err != nil {
 		return Result{}, err
 	}
 	if ctx.Err() != nil {
 		return Result{Exit: -1, Cancelled: true}, nil
 	}
+	if iso.walls.none() {
+		c.Sandbox = nil
+	} else if err := makeHome(c.Sandbox.Workspace); err != nil {
+		return Result{}, err
+	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, errDeadline)
 	defer cancel()
-	p, err := start(iso, c)
+	p, err := start(iso, c, r.Writable)
 	if err != nil {
 		return Result{}, fmt.Errorf("starting the command: %w", err)
 	}
@@ -159,8 +187,8 @@ func (e ending) result(stopped bool) Result {
 // millisecond sooner, and a build with the race detector would sleep a second at its end.
 var shimEnv = []string{"GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0"}
 
-// start starts the shim for c and tells it what to do.
-func start(iso isolation, c Command) (_ *process, err error) {
+// start starts the shim for c and tells it what to do. writable is for a sandbox, beside its workspace.
+func start(iso isolation, c Command, writable []string) (_ *process, err error) {
 	var theirs []*os.File
 	p := &process{level: iso.level, probe: c.Line == ""}
 	defer func() {
@@ -196,12 +224,15 @@ func start(iso isolation, c Command) (_ *process, err error) {
 		Stdout:      outputW,
 		Stderr:      outputW,
 		ExtraFiles:  []*os.File{controlFD - 3: controlR, statusFD - 3: statusW, dirFD - 3: c.Dir.f},
-		SysProcAttr: iso.attributes(),
+		SysProcAttr: iso.attributes(c.Sandbox != nil && c.Sandbox.Network),
 	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := spec{Line: []byte(c.Line), Dir: []byte(c.Dir.Path), Env: environment(c.Env), Level: iso.level, UserNS: iso.userNS}
+	s := spec{Line: []byte(c.Line), Dir: []byte(c.Dir.Path), Env: environment(slices.Concat(c.Sandbox.variables(iso.walls), c.Env)), Level: iso.level, UserNS: iso.userNS, Walls: iso.walls}
+	if c.Sandbox != nil {
+		s.confine(*c.Sandbox, writable)
+	}
 	if json.NewEncoder(p.control).Encode(s) != nil {
 		p.control.Close() // a shim that has ended, or ends for lack of a spec: wait tells
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -30,12 +31,33 @@ const grace = 80 * time.Millisecond
 
 // spec is what the shim is told. Its texts are bytes because JSON strings would mend what is no UTF-8.
 type spec struct {
-	Line   []byte // empty: go as far as the level needs, report, end
+	Line   []byte // empty: go as far as the isolation needs, report, end
 	Dir    []byte
 	Env    [][]byte
 	Level  Level
 	UserNS bool
+
+	Walls    walls
+	Writable [][]byte // folders, one before what lies in it
+	Closed   [][]byte
+	Network  bool
 }
+
+// confine says what the sandbox lets the command do.
+func (s *spec) confine(sandbox Sandbox, writable []string) {
+	places := append(slices.Clone(writable), sandbox.Workspace)
+	slices.Sort(places)
+	for _, path := range slices.Compact(places) {
+		s.Writable = append(s.Writable, []byte(path))
+	}
+	for _, path := range sandbox.Closed {
+		s.Closed = append(s.Closed, []byte(path))
+	}
+	s.Network = sandbox.Network
+}
+
+// maxFile is the largest file that a sandboxed command may write, in bytes.
+const maxFile = 4 << 30
 
 // allReports is how many reports a command without an error has.
 const allReports = 3
@@ -61,7 +83,7 @@ func Dispatch(args []string) (done bool) {
 }
 
 func shim() {
-	runtime.LockOSThread() // capabilities belong to threads, and the shell inherits from this one
+	runtime.LockOSThread() // keeps the main thread, whose restrictions count as the process's, from other goroutines
 	control, status := os.NewFile(controlFD, "control"), os.NewFile(statusFD, "status")
 	var s spec
 	if err := json.NewDecoder(control).Decode(&s); err != nil {
@@ -74,12 +96,12 @@ func shim() {
 		return
 	}
 	reports.Encode(report{})
-	if len(s.Line) == 0 {
-		return
-	}
 	pid, err := launch(s)
 	if err != nil {
 		reports.Encode(report{Err: err.Error()})
+		return
+	}
+	if len(s.Line) == 0 {
 		return
 	}
 	reports.Encode(report{PID: pid})
@@ -96,13 +118,33 @@ func prepare(s spec) error {
 		return err
 	}
 	if err := enter(string(s.Dir), os.NewFile(dirFD, "folder")); err != nil {
+		if s.Walls.Mounts {
+			err = fmt.Errorf("%w (the sandbox has its own /tmp, /var/tmp, /dev/shm and /run)", err)
+		}
 		return err
 	}
 	return limit(s)
 }
 
-// launch starts the shell from the calling thread, whose capabilities and restrictions it inherits.
+// launch starts the shell, if there is a line for it, from a thread of its own, whose capabilities and restrictions it
+// inherits. The thread is not the main one, since that would make this process one of those that the command may signal.
 func launch(s spec) (pid int, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocks, so that the thread ends with what it gave up
+		if err = renounce(s); err == nil && len(s.Line) > 0 {
+			pid, err = startShell(s)
+		}
+	}()
+	<-done
+	if err != nil || pid == 0 {
+		return 0, err
+	}
+	return pid, release()
+}
+
+func startShell(s spec) (pid int, err error) {
 	var env []string
 	for _, v := range s.Env {
 		env = append(env, string(v))
@@ -115,7 +157,7 @@ func launch(s spec) (pid int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("starting /bin/sh: %w", err)
 	}
-	return pid, release()
+	return pid, nil
 }
 
 // release lets go of the output pipe, whose end then comes when the command's processes are gone.
@@ -135,13 +177,17 @@ func release() error {
 
 // limit sets the bounds that the command inherits.
 func limit(s spec) error {
-	limits := []struct {
+	type bound struct {
 		name      string
 		resource  int
 		soft, max uint64
-	}{
+	}
+	limits := []bound{
 		{"core files", unix.RLIMIT_CORE, 0, 0},
 		{"open files", unix.RLIMIT_NOFILE, 1024, 64 << 10},
+	}
+	if !s.Walls.none() {
+		limits = append(limits, bound{"file sizes", unix.RLIMIT_FSIZE, maxFile, maxFile})
 	}
 	for _, l := range limits {
 		if err := lower(l.resource, l.soft, l.max); err != nil {

@@ -24,25 +24,45 @@ func executable() (string, error) { return "/proc/self/exe", nil }
 // ladder lists the isolations to try, best first. A user namespace comes second for root because in it
 // other users would not exist for the command.
 func ladder() []isolation {
-	steps := []isolation{{LevelNamespace, true}, {LevelSubreaper, false}}
+	steps := []isolation{{LevelNamespace, true, walls{}}, {LevelSubreaper, false, walls{}}}
 	if os.Geteuid() == 0 {
-		steps = append([]isolation{{LevelNamespace, false}}, steps...)
+		steps = append([]isolation{{LevelNamespace, false, walls{}}}, steps...)
 	}
 	return steps
 }
 
+// sandboxLadder is the same for commands in a sandbox. What has mounts only is for kernels without Landlock, what has
+// Landlock only for machines and containers that refuse namespaces.
+func sandboxLadder() []isolation {
+	var steps []isolation
+	for _, w := range []walls{{Mounts: true, Landlock: true}, {Mounts: true}} {
+		if os.Geteuid() == 0 {
+			steps = append(steps, isolation{LevelNamespace, false, w})
+		}
+		steps = append(steps, isolation{LevelNamespace, true, w})
+	}
+	return append(steps, isolation{LevelSubreaper, false, walls{Landlock: true}})
+}
+
 // attributes starts the shim in its namespaces, in a session of its own that terminal signals don't reach.
-func (i isolation) attributes() *syscall.SysProcAttr {
+func (i isolation) attributes(network bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if i.level == LevelNamespace {
 		attr.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS
+	}
+	if i.walls.Mounts {
+		attr.Cloneflags |= unix.CLONE_NEWIPC
+		if !network {
+			attr.Cloneflags |= unix.CLONE_NEWNET
+		}
 	}
 	if i.userNS {
 		uid, gid := os.Geteuid(), os.Getegid()
 		attr.Cloneflags |= unix.CLONE_NEWUSER
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN} // to mount /proc; the shell does not get it
+		// For mounts, the loopback device and giving up the rest. The shell gets none of them.
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 	}
 	return attr
 }
@@ -81,50 +101,78 @@ func isolate(s spec) error {
 	if s.Level != LevelNamespace {
 		return nil
 	}
-	// As root the mounts may still be shared with the rest of the system, which must not get our /proc.
-	// Its own later mounts keep coming in.
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+	// As root the mounts may still be shared with the rest of the system, which must not get ours. Without a sandbox its
+	// own later mounts keep coming in.
+	propagation := uintptr(unix.MS_SLAVE)
+	if s.Walls.Mounts {
+		propagation = unix.MS_PRIVATE
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|propagation, ""); err != nil {
 		return fmt.Errorf("parting the mounts: %w", err)
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mounting /proc: %w", err)
 	}
-	if s.UserNS {
-		return dropCapabilities()
+	if err := limitNumbers(s); err != nil {
+		return err
 	}
-	return nil
+	if !s.Walls.Mounts {
+		return nil
+	}
+	if !s.Network {
+		if err := raiseLoopback(); err != nil {
+			return err
+		}
+	}
+	return ownView(s)
 }
 
-// dropCapabilities keeps the shell from inheriting the shim's. It works on the calling thread.
-func dropCapabilities() error {
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-		return fmt.Errorf("dropping ambient capabilities: %w", err)
+// renounce takes from the calling thread what the shell must not have.
+func renounce(s spec) error {
+	if s.Walls.none() {
+		if s.UserNS {
+			return keepCapabilities()
+		}
+		return nil
 	}
-	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var sets [2]unix.CapUserData
-	if err := unix.Capget(&head, &sets[0]); err != nil {
-		return fmt.Errorf("reading capabilities: %w", err)
+	if err := dropCapabilities(); err != nil {
+		return err
 	}
-	sets[0].Inheritable, sets[1].Inheritable = 0, 0
-	if err := unix.Capset(&head, &sets[0]); err != nil {
-		return fmt.Errorf("dropping capabilities: %w", err)
+	if s.Walls.Landlock {
+		if err := landlockSelf(s); err != nil {
+			return err
+		}
 	}
-	return nil
+	return refuseCalls(s)
 }
 
-// limitProcesses bounds the processes of a command where they can be counted apart from the user's
-// others. RLIMIT_NPROC counts within a user namespace, but never binds root; the highest process number
-// belongs to the PID namespace since Linux 6.14, and is left alone before, when it was the whole system's.
+// maxUserProcesses bounds the processes of an ordinary user where those of one command can't be counted apart, the
+// user's others included.
+const maxUserProcesses = 8192
+
+// limitProcesses bounds the processes of a command. RLIMIT_NPROC counts within a user namespace, but never binds root.
 func limitProcesses(s spec) error {
+	limit := uint64(maxUserProcesses)
 	switch {
-	case s.UserNS && os.Geteuid() != 0:
-		if err := lower(unix.RLIMIT_NPROC, maxProcesses, maxProcesses); err != nil {
-			return fmt.Errorf("limiting processes: %w", err)
-		}
-	case s.Level == LevelNamespace && kernelAtLeast(6, 14):
-		if err := os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.Itoa(maxProcesses)), 0); err != nil {
-			return fmt.Errorf("limiting processes: %w", err)
-		}
+	case os.Geteuid() == 0 || s.Walls.none() && !s.UserNS:
+		return nil
+	case s.UserNS:
+		limit = maxProcesses
+	}
+	if err := lower(unix.RLIMIT_NPROC, limit, limit); err != nil {
+		return fmt.Errorf("limiting processes: %w", err)
+	}
+	return nil
+}
+
+// limitNumbers does the same for root. The highest process number belongs to the PID namespace since Linux 6.14, and is
+// left alone before, when it was the whole system's.
+func limitNumbers(s spec) error {
+	if s.UserNS && os.Geteuid() != 0 || !kernelAtLeast(6, 14) {
+		return nil
+	}
+	if err := os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.Itoa(maxProcesses)), 0); err != nil {
+		return fmt.Errorf("limiting processes: %w", err)
 	}
 	return nil
 }

@@ -18,7 +18,10 @@ func executable() (string, error) { return os.Executable() }
 // ladder has one step: this system has neither PID namespaces nor subreapers.
 func ladder() []isolation { return []isolation{{level: LevelGroup}} }
 
-func (isolation) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+// sandboxLadder is empty: macOS and the BSDs have other means, which nod does not use.
+func sandboxLadder() []isolation { return nil }
+
+func (isolation) attributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // harden keeps the descriptors that nod itself inherited from the command.
 func harden() error {
@@ -37,6 +40,8 @@ func harden() error {
 func duplicate(from, to int) error { return unix.Dup2(from, to) }
 
 func isolate(spec) error { return nil }
+
+func renounce(spec) error { return nil }
 
 // limitProcesses does nothing: the limit would count all processes of the user.
 func limitProcesses(spec) error { return nil }

@@ -50,7 +50,7 @@ func expectNone(t *testing.T) {
 
 func TestSTOP2_SE7_NothingSurvivesTheEnd(t *testing.T) {
 	t.Parallel()
-	isolations(t, func(t *testing.T, _ int, r *Runner) {
+	isolations(t, func(t *testing.T, _ int, r rung) {
 		t.Parallel()
 		dir := tempDir(t)
 		res, err := r.Run(t.Context(), Command{Line: away() + "echo bye", Dir: dir, Timeout: time.Minute, Env: []string{mark(t)}})
@@ -69,7 +69,7 @@ func TestSTOP2_SE7_NothingSurvivesTheEnd(t *testing.T) {
 
 func TestSTOP2_SE7_NothingSurvivesACancel(t *testing.T) {
 	t.Parallel()
-	isolations(t, func(t *testing.T, _ int, r *Runner) {
+	isolations(t, func(t *testing.T, _ int, r rung) {
 		t.Parallel()
 		dir := tempDir(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -92,7 +92,7 @@ func TestSTOP2_SE7_NothingSurvivesACancel(t *testing.T) {
 
 func TestSTOP2_SE7_NothingSurvivesTheDeadline(t *testing.T) {
 	t.Parallel()
-	isolations(t, func(t *testing.T, _ int, r *Runner) {
+	isolations(t, func(t *testing.T, _ int, r rung) {
 		t.Parallel()
 		// A busy machine may not have all daemons up in a second; then this shows nothing and they get longer.
 		for timeout := time.Second; timeout < time.Minute; timeout *= 2 {
@@ -115,7 +115,7 @@ func TestSTOP2_SE7_NothingSurvivesTheDeadline(t *testing.T) {
 
 func TestSTOP2_SE7_NothingSurvivesKill9OfNod(t *testing.T) {
 	t.Parallel()
-	isolations(t, func(t *testing.T, index int, _ *Runner) {
+	isolations(t, func(t *testing.T, index int, _ rung) {
 		t.Parallel()
 		dir := tempDir(t)
 		nod := startNod(t, nodTask{Isolation: index, Dir: dir.Path, Line: away() + "wait", Env: []string{mark(t)}})
@@ -153,7 +153,7 @@ func startNod(t *testing.T, task nodTask) *exec.Cmd {
 // The overrun is what a person waits for after the time is over. It holds against processes that ignore
 // SIGTERM; the best of ten because other tests load the machine too.
 func TestSTOP2_DeadlineOverrunIsShort(t *testing.T) {
-	isolations(t, func(t *testing.T, _ int, r *Runner) {
+	isolations(t, func(t *testing.T, _ int, r rung) {
 		const bound = 200 * time.Millisecond
 		var overruns []time.Duration
 		for try := range 10 {
@@ -183,7 +183,7 @@ func TestSTOP2_DeadlineOverrunIsShort(t *testing.T) {
 
 // Processes that may tidy up at SIGTERM can do so.
 func TestSTOP2_GracefulEnd(t *testing.T) {
-	isolations(t, func(t *testing.T, _ int, r *Runner) {
+	isolations(t, func(t *testing.T, _ int, r rung) {
 		dir := tempDir(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
@@ -205,13 +205,13 @@ func TestSTOP2_GracefulEnd(t *testing.T) {
 // A command can't get rid of its supervisor in a namespace; elsewhere its group dies with the shim and
 // the outcome says that something may have survived.
 func TestSTOP2_KillingTheShim(t *testing.T) {
-	isolations(t, func(t *testing.T, _ int, r *Runner) {
+	isolations(t, func(t *testing.T, _ int, r rung) {
 		res, err := r.Run(t.Context(), Command{
 			Line: `kill -9 $PPID; sleep 0.05; echo still here; exit 5`,
 			Dir:  tempDir(t), Timeout: time.Minute, Env: []string{mark(t)},
 		})
-		switch r.iso.level {
-		case LevelNamespace:
+		switch {
+		case r.iso.level == LevelNamespace, r.iso.walls.Landlock: // since ABI 6, Linux 6.12
 			if err != nil || res.Exit != 5 {
 				t.Errorf("result = %+v, %v", res, err)
 			}
@@ -225,7 +225,7 @@ func TestSTOP2_KillingTheShim(t *testing.T) {
 }
 
 func TestSE8_ForkStormIsBoundedAndEnds(t *testing.T) {
-	isolations(t, func(t *testing.T, _ int, r *Runner) {
+	isolations(t, func(t *testing.T, _ int, r rung) {
 		line := `mkfifo f; sh -c "while :; do sleep 600 & done" & exec 3<>f; read x <&3` // reading needs no fork
 		if r.iso.level != LevelNamespace {
 			line = `for i in 1 2 3 4 5; do (for j in 1 2 3 4 5 6 7 8 9 10; do setsid sh -c "sleep 600 & sleep 600" & done) & done; sleep 600`
