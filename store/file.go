@@ -70,6 +70,15 @@ func create(path string) error {
 	return mark(path)
 }
 
+// Exists says whether a database was ever made at path, also when its file is gone.
+func Exists(path string) (bool, error) {
+	there, err := exists(path)
+	if err != nil || there {
+		return there, err
+	}
+	return exists(path + markerSuffix)
+}
+
 // mark notes that there is a database, which makes a missing or empty one later on an error.
 func mark(path string) error {
 	if there, err := exists(path + markerSuffix); err != nil || there {

@@ -44,7 +44,7 @@ func checkCommand(ctx context.Context, _ []string, out stdio) error {
 	findings := []finding{{"configuration", ok, "every setting can be used"}}
 	findings = append(findings, checkToken(ctx, cfg))
 	findings = append(findings, checkModels(ctx, cfg)...)
-	findings = append(findings, checkDatabase(ctx, cfg), checkFolder("home", cfg.Home), checkFolder("workspace", cfg.Workspace), checkProcesses(), checkUser())
+	findings = append(findings, checkDatabase(ctx, cfg), checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkProcesses(), checkUser())
 	return printFindings(out.out, findings)
 }
 
@@ -92,6 +92,9 @@ func checkModel(ctx context.Context, service *llm.Client, m llm.Model) finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	what := "model " + m.Name
+	if name, stored := secretName(string(m.APIKey)); stored {
+		return finding{what, warning, "it was not asked: its key is the secret " + name + ", which only the running bot can read; ask it something in the chat"}
+	}
 	p, err := service.Probe(ctx, m.Name)
 	switch {
 	case err != nil:
@@ -112,7 +115,7 @@ func checkDatabase(ctx context.Context, cfg Config) finding {
 	if _, err := ask(ctx, cfg.Home, "/jobs"); err == nil {
 		return finding{"database", ok, path + " is in use by the nod that runs"}
 	}
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	if there, err := store.Exists(path); err == nil && !there {
 		return finding{"database", ok, path + " will be made at the first start"}
 	}
 	db, err := store.Open(path)
@@ -126,8 +129,8 @@ func checkDatabase(ctx context.Context, cfg Config) finding {
 	return finding{"database", ok, fmt.Sprintf("%s opens, %.1f MB", path, float64(size)/(1<<20))}
 }
 
-// checkFolder tries to write a file.
-func checkFolder(what, dir string) finding {
+// checkFolder tries to write a file. A private folder should be closed to other users.
+func checkFolder(what, dir string, private bool) finding {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return finding{what, problem, fmt.Sprintf("%s can't be made: %v", dir, err)}
 	}
@@ -137,6 +140,9 @@ func checkFolder(what, dir string) finding {
 	}
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
 		return finding{what, problem, fmt.Sprintf("%s can't be written to: %v", dir, err)}
+	}
+	if info, err := os.Stat(dir); private && err == nil && info.Mode().Perm()&0o077 != 0 {
+		return finding{what, warning, fmt.Sprintf("%s is open to other users (%o); keep them out: chmod 700 %s", dir, info.Mode().Perm(), dir)}
 	}
 	return finding{what, ok, dir + " can be written to"}
 }

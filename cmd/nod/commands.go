@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"nod/bot"
+	"nod/bot/outbox"
 	"nod/scheduler"
 	"nod/store"
 )
@@ -78,7 +80,8 @@ func dispatch(ctx context.Context, args []string, io stdio) error {
 	case !ok:
 		return &usageError{fmt.Sprintf("there is no command %q", name)}
 	case len(args) != command.args:
-		return &usageError{fmt.Sprintf("nod %s takes %d arguments, not %d", name, command.args, len(args))}
+		want := [...]string{"no argument", "one argument"}[command.args]
+		return &usageError{fmt.Sprintf("nod %s takes %s, not %d", name, want, len(args))}
 	}
 	return command.run(ctx, args, io)
 }
@@ -130,7 +133,13 @@ func askInvite(ctx context.Context, cfg Config, role bot.Role) (string, error) {
 	if !errors.Is(err, errNotRunning) {
 		return text, err
 	}
-	me, err := whoAmI(ctx, cfg, nil)
+	client, _, err := outbox.NewClient(string(cfg.Token), cfg.API, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	me, err := bot.WhoAmI(ctx, client)
 	if err != nil {
 		return "", err
 	}
@@ -151,6 +160,21 @@ func invite(db *store.DB, username string, role bot.Role) (string, error) {
 	return fmt.Sprintf("https://t.me/%s?start=%s\nOpen it on the phone of the new %s. It works once, until %s.\n", username, code, role, expires.Format("15:04")), nil
 }
 
+// errNoDatabase says that the bot has never run on this home.
+var errNoDatabase = errors.New("there is no database in this home yet; it is made at the first start")
+
+// withExisting is withStore for what makes no sense on a home that is new.
+func withExisting(home string, use func(*store.DB) (string, error)) (string, error) {
+	there, err := store.Exists(filepath.Join(home, databaseName))
+	if err != nil {
+		return "", err
+	}
+	if !there {
+		return "", errNoDatabase
+	}
+	return withStore(home, use)
+}
+
 // withStore opens the database of a home whose bot is not running.
 func withStore(home string, use func(*store.DB) (string, error)) (text string, err error) {
 	db, err := store.Open(filepath.Join(home, databaseName))
@@ -168,7 +192,10 @@ func jobsCommand(ctx context.Context, _ []string, io stdio) error {
 	}
 	text, err := ask(ctx, cfg.Home, "/jobs")
 	if errors.Is(err, errNotRunning) {
-		text, err = withStore(cfg.Home, listJobs)
+		text, err = withExisting(cfg.Home, listJobs)
+	}
+	if errors.Is(err, errNoDatabase) {
+		text, err = noJobs, nil
 	}
 	if err != nil {
 		return err
@@ -176,6 +203,8 @@ func jobsCommand(ctx context.Context, _ []string, io stdio) error {
 	_, err = fmt.Fprint(io.out, text)
 	return err
 }
+
+const noJobs = "There are no jobs. Ask for one in the chat.\n"
 
 // listJobs is the table of jobs.
 func listJobs(db *store.DB) (string, error) {
@@ -188,7 +217,7 @@ func listJobs(db *store.DB) (string, error) {
 		return "", err
 	}
 	if len(all) == 0 {
-		return "There are no jobs. Ask for one in the chat.\n", nil
+		return noJobs, nil
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -200,7 +229,10 @@ func listJobs(db *store.DB) (string, error) {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", j.ID, j.Title, j.When(), j.State, next)
 	}
-	return b.String(), w.Flush()
+	if err := w.Flush(); err != nil {
+		return "", err
+	}
+	return b.String(), nil
 }
 
 func backupCommand(ctx context.Context, args []string, io stdio) error {
@@ -214,7 +246,7 @@ func backupCommand(ctx context.Context, args []string, io stdio) error {
 	}
 	err = fetchBackup(ctx, cfg.Home, target)
 	if errors.Is(err, errNotRunning) {
-		_, err = withStore(cfg.Home, func(db *store.DB) (string, error) { return "", db.Backup(target) })
+		_, err = withExisting(cfg.Home, func(db *store.DB) (string, error) { return "", db.Backup(target) })
 	}
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type file struct {
 	Timezone  string      `yaml:"timezone"`
 	Log       string      `yaml:"log"`
 
-	broken bool // it could not be read, so that what it lacks says nothing
+	broken bool // it could not be read, so that nothing is known of what it lacks
 }
 
 type fileModel struct {
@@ -50,16 +50,14 @@ func (l *loader) readFile(path string) (f file) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return f
 	}
-	before := len(l.problems)
-	defer func() { f.broken = len(l.problems) > before }()
 	if err != nil {
 		l.problem("nod.yaml", "%v", err)
-		return f
+		return file{broken: true}
 	}
 	tree, err := parser.ParseBytes(raw, 0)
 	if err != nil {
 		l.problem("nod.yaml", "%s", yamlFault(err))
-		return f
+		return file{broken: true}
 	}
 	if len(tree.Docs) > 1 {
 		l.problem("nod.yaml", "it holds %d documents; keep one", len(tree.Docs))

@@ -40,6 +40,11 @@ type control struct {
 // Run serves until ctx ends.
 func (c *control) Run(ctx context.Context) error {
 	path := socketPath(c.home)
+	if dir := filepath.Dir(path); dir != c.home {
+		if err := errors.Join(os.MkdirAll(dir, 0o700), checkPrivate(dir)); err != nil {
+			return fmt.Errorf("making the folder of the control socket: %w", err)
+		}
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing an old control socket: %w", err)
 	}
@@ -63,13 +68,26 @@ func (c *control) Run(ctx context.Context) error {
 	return nil
 }
 
-// socketPath is the socket's place; a home whose path is too long for one has it in the system's folder for temporary files.
+// socketPath is the socket's place. A home whose path is too long for one has it in a folder of its own beneath the
+// system's for temporary files.
 func socketPath(home string) string {
 	path := filepath.Join(home, socketName)
 	if len(path) <= maxSocketPath {
 		return path
 	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("nod-%d-%x.sock", os.Getuid(), hashOf(home)))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("nod-%d-%x", os.Getuid(), hashOf(home)), socketName)
+}
+
+// checkPrivate refuses a folder that another user made or may change: what listens there need not be nod.
+func checkPrivate(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm() != 0o700 || ok && int(stat.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s is not yours alone; remove it, or use a NOD_HOME whose path is shorter", dir)
+	}
+	return nil
 }
 
 func (c *control) routes() http.Handler {
@@ -106,6 +124,13 @@ func (c *control) serve(answer func(*http.Request) (string, error)) http.Handler
 
 // call asks the running bot. Its error is errNotRunning when there is none.
 func call(ctx context.Context, home, path string) (*http.Response, error) {
+	if dir := filepath.Dir(socketPath(home)); dir != home {
+		if err := checkPrivate(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, errNotRunning
+		} else if err != nil {
+			return nil, fmt.Errorf("asking the running nod: %w", err)
+		}
+	}
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

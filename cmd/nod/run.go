@@ -138,7 +138,10 @@ func run(ctx context.Context, w wiring) (err error) {
 	clock := scheduler.New(book, driver, log)
 
 	// Floor 5: the way in.
-	me, err := whoAmI(ctx, cfg, client)
+	me, err := bot.WhoAmI(ctx, client)
+	if ctx.Err() != nil {
+		return nil // told to end before Telegram could be reached
+	}
 	if err != nil {
 		return err
 	}
@@ -161,22 +164,22 @@ func run(ctx context.Context, w wiring) (err error) {
 	if w.ready != nil {
 		w.ready()
 	}
-	// In this order they end: nothing new comes in, turns finish, and what they said is sent.
+	// In this order they end, within ten seconds in all: nothing new comes in, turns finish, and what they said is sent.
 	loops := []loop{
-		{name: "polling", run: poller.Run, limit: time.Second},
-		{name: "the inbox", run: updates.Run, limit: time.Second},
-		{name: "the command menu", run: func(ctx context.Context) error { return menu(ctx, router, client, log) }, limit: time.Second},
-		{name: "the clock", run: clock.Run, limit: time.Second},
+		{name: "polling", run: poller.Run, limit: 500 * time.Millisecond},
+		{name: "the inbox", run: updates.Run, limit: 500 * time.Millisecond},
+		{name: "the command menu", run: func(ctx context.Context) error { return menu(ctx, router, client, log) }, limit: 250 * time.Millisecond},
+		{name: "the clock", run: clock.Run, limit: 250 * time.Millisecond},
 		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
-		{name: "the gate", run: gate.Run, limit: time.Second},
-		{name: "the outbox", run: out.Run, limit: 2 * time.Second, before: func(ctx context.Context) {
+		{name: "the gate", run: gate.Run, limit: 250 * time.Millisecond},
+		{name: "the outbox", run: out.Run, limit: 1750 * time.Millisecond, before: func(ctx context.Context) {
 			if err := out.Flush(ctx); err != nil {
 				log.Warn("some messages will be sent after the next start", "err", err)
 			}
 		}},
 	}
 	if w.control {
-		loops = append(loops, loop{name: "the control socket", run: (&control{db: db, username: me.Username, log: log, home: cfg.Home}).Run, limit: time.Second})
+		loops = append(loops, loop{name: "the control socket", run: (&control{db: db, username: me.Username, log: log, home: cfg.Home}).Run, limit: 500 * time.Millisecond})
 	}
 	return runStaged(ctx, log, loops)
 }
@@ -232,15 +235,4 @@ func settle(db *store.DB, rules *approvals.Rules, access bot.Access, cfg Config,
 	}
 	_, err = fmt.Fprintf(notice, "Nobody owns this bot yet. Pair with it:\n%s", text)
 	return err
-}
-
-// whoAmI asks Telegram who the bot is, as long as it takes: a machine often starts before its network.
-func whoAmI(ctx context.Context, cfg Config, client *tg.Bot) (models.User, error) {
-	if client == nil {
-		var err error
-		if client, _, err = outbox.NewClient(string(cfg.Token), cfg.API, nil, slog.New(slog.DiscardHandler)); err != nil {
-			return models.User{}, err
-		}
-	}
-	return bot.WhoAmI(ctx, client)
 }

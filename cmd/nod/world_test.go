@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"nod/agent/llm"
 	"nod/agent/llm/scripted"
@@ -28,13 +28,7 @@ func TestMain(m *testing.M) {
 	if shell.Dispatch(os.Args) || playRole() || playVictim() {
 		return
 	}
-	flag.Parse()
-	if flag.NArg() > 0 {
-		// A program of ours that was started without its role would run every test, each starting it again.
-		fmt.Fprintln(os.Stderr, "this is a test binary, and it was not told which program to be")
-		os.Exit(exitUsage)
-	}
-	goleak.VerifyTestMain(m)
+	testscript.Main(leakChecked{m}, programs)
 }
 
 // ann owns the bot in tests.
