@@ -2,7 +2,9 @@ package outbox
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
@@ -31,6 +33,7 @@ type lane struct {
 	cursor  uint64    // rows up to this number are handled, settled or not
 	hold    time.Time // no call before
 	attempt attempt
+	shows   map[Slot]uint64 // what slots were last seen to show, as hashes: see face
 
 	woken    chan struct{}
 	queued   bool // rows were committed since the last look
@@ -119,7 +122,7 @@ func (l *lane) stepRow(ctx context.Context, now time.Time, queue []row) time.Dur
 		l.backOff(0)
 		return 0
 	}
-	if l.needless(queue, filled) {
+	if l.needless(queue, filled) || filled && l.showsAlready(&r.item) {
 		l.finish(settlement{row: r, settled: true})
 		return 0
 	}
@@ -130,8 +133,38 @@ func (l *lane) stepRow(ctx context.Context, now time.Time, queue []row) time.Dur
 		l.attempt = attempt{row: r.key.N}
 	}
 	sent, v := l.deliver(ctx, r, message)
+	l.remember(&r.item, v)
 	l.judge(ctx, r, sent, v)
 	return 0
+}
+
+// maxShows bounds what a lane remembers of its slots.
+const maxShows = 256
+
+var faceSeed = maphash.MakeSeed()
+
+// face is a hash of what a person sees of an item.
+func face(it *Item) uint64 {
+	buttons, _ := json.Marshal(it.Keyboard) // plain strings and numbers
+	return maphash.String(faceSeed, it.HTML+"\x00"+it.Plain+"\x00"+string(buttons))
+}
+
+// showsAlready says that an edit would change nothing: a preview has shown the same, for one.
+func (l *lane) showsAlready(it *Item) bool {
+	seen, ok := l.shows[it.Slot]
+	return ok && it.edits() && !it.keyboardOnly() && seen == face(it)
+}
+
+// remember notes what a slot shows after a call.
+func (l *lane) remember(it *Item, v verdict) {
+	delete(l.shows, it.Slot)
+	if it.Slot == "" || v.class != done || it.Kind == Delete || it.keyboardOnly() {
+		return
+	}
+	if len(l.shows) >= maxShows {
+		clear(l.shows)
+	}
+	l.shows[it.Slot] = face(it)
 }
 
 // needless says that the first row has nothing to do: its slot is empty, or a later row edits the same message.

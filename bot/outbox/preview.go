@@ -87,8 +87,12 @@ func (l *lane) stepPreview(ctx context.Context, now time.Time) (wait time.Durati
 		return 0, true
 	}
 	it := Item{To: p.to, Slot: s, HTML: c.HTML, Plain: c.Plain, Keyboard: c.Keyboard, ReplyTo: c.ReplyTo, Silent: c.Silent}
+	if message != 0 && l.showsAlready(&it) {
+		return 0, true
+	}
 	l.attempt = attempt{}
 	sent, v := l.guard(func() (store.MessageID, verdict) { return l.call(ctx, &it, message, fix{plain: p.plain}) })
+	l.remember(&it, v)
 	if sent != 0 {
 		store.Failpoint("outbox.previewed")
 		l.save(settlement{row: row{item: it}, message: sent})

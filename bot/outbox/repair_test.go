@@ -190,9 +190,16 @@ func TestAnEditWhoseMessageIsGoneIsSentAnew(t *testing.T) {
 
 func TestAnUnchangedEditIsASuccess(t *testing.T) {
 	inBubble(t, outbox.Options{}, func(r *rig) {
-		r.put(outbox.Item{To: to(r.ann), Slot: "s", Plain: "same"})
-		r.flush()
-		r.put(outbox.Item{To: to(r.ann), Slot: "s", Plain: "same"})
+		same := outbox.Item{To: to(r.ann), Slot: "s", Plain: "same"}
+		for range 2 {
+			r.put(same)
+			r.flush()
+		}
+		if n := len(r.server.Calls()); n != 1 {
+			t.Errorf("an edit that changes nothing was sent: %v", r.server.Calls())
+		}
+		time.Sleep(time.Hour) // what the message shows is forgotten
+		r.put(same)
 		r.flush()
 		if d := r.deaths(); len(d) > 0 || len(r.server.Calls()) != 2 {
 			t.Errorf("dead %v, calls %v", d, r.server.Calls())

@@ -126,6 +126,7 @@ func (o *Outbox) lane(chat store.ChatID) *lane {
 		queued:   true,
 		known:    map[Slot]store.MessageID{},
 		previews: map[Slot]*preview{},
+		shows:    map[Slot]uint64{},
 	}
 	o.lanes[chat] = l
 	ctx := o.ctx
