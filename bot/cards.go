@@ -110,7 +110,7 @@ func cardKeyboard(p approvals.Pending, pages, page int) *models.InlineKeyboardMa
 	case approvals.Interrupted:
 		return keyboard.Interrupted(p.ID)
 	}
-	return keyboard.Approval(keyboard.Card{ID: p.ID, Page: page, Pages: pages, NoBypass: p.Request.NoBypass})
+	return keyboard.Approval(keyboard.Card{ID: p.ID, Page: page, Pages: pages, NoBypass: p.Request.NoBypass, NoAlways: p.Request.MustAsk})
 }
 
 // cardHead says what is asked, by whom and where, above the subject.
@@ -149,6 +149,10 @@ func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, 
 	for _, line := range lines[1:] {
 		html += "\n" + render.Escape(line)
 	}
+	if warning := p.Request.Subject.Warning; warning != "" && p.Kind != approvals.Asked {
+		html += "\n<b>" + render.Escape(warning) + "</b>"
+		lines = append(lines, warning)
+	}
 	return html + "\n", strings.Join(lines, "\n"), nil
 }
 
@@ -179,9 +183,25 @@ func shownDir(dir string) string { return filepath.Clean(dir) }
 // subjectText is the whole of what is decided on, made visible.
 func subjectText(p approvals.Pending) (text string, hidden bool) {
 	if p.Kind == approvals.Asked {
-		return render.Visible(p.Question.Text)
+		return render.Visible(questionText(p.Question))
 	}
 	return render.Visible(p.Request.Subject.Text)
+}
+
+// wideAnswer is the longest answer that a button shows in full on a phone, in characters.
+const wideAnswer = 30
+
+// questionText is a question with the answers that its buttons have no room for.
+func questionText(q *approvals.Question) string {
+	if !slices.ContainsFunc(q.Options, func(o string) bool { return len([]rune(o)) > wideAnswer }) {
+		return q.Text
+	}
+	var b strings.Builder
+	b.WriteString(q.Text + "\n")
+	for _, o := range q.Options {
+		b.WriteString("\n• " + o)
+	}
+	return b.String()
 }
 
 func subjectPages(p approvals.Pending) []string {

@@ -9,6 +9,7 @@ package bot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nod/agent"
@@ -54,15 +55,16 @@ func stateIcon(s tools.State) string {
 
 // stoppedText says what a stopped turn had done, and which messages wait.
 func stoppedText(e agent.TurnStopped) string {
+	calls := slices.DeleteFunc(slices.Clone(e.Calls), func(c tools.Execution) bool { return slices.Contains(quietTools, c.Tool) })
 	var b strings.Builder
 	b.WriteString("⏹ Stopped.")
 	switch {
 	case e.Partial != "":
 		b.WriteString(" The answer above is as far as it got.")
-	case len(e.Calls) == 0:
+	case len(calls) == 0:
 		b.WriteString(" Nothing had been done yet.")
 	}
-	for _, c := range e.Calls {
+	for _, c := range calls {
 		label, _ := render.Visible(c.Short)
 		fmt.Fprintf(&b, "\n%s %s", stateIcon(c.State), strings.ReplaceAll(label, "`", ""))
 		switch {

@@ -396,7 +396,7 @@ func (v *View) brokenOff(tx *store.Tx, turn agent.Turn, partial, text string) er
 	if partial == "" {
 		return v.ended(tx, turn, text)
 	}
-	items, err := v.answerItems(turn, partial+" …")
+	items, err := v.answerItems(turn, strings.TrimRight(partial, " \n")+" …")
 	if err != nil {
 		return err
 	}
