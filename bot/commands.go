@@ -96,14 +96,14 @@ func (q *request) command(ctx context.Context, name, args string) error {
 	custom, found, err := readCustom(q.Home, name)
 	if err != nil {
 		return q.DB.Update(func(tx *store.Tx) error {
-			return errors.Join(q.say(tx, "The command /"+name+" can't be used: "+clean(err.Error())), q.done(tx))
+			return errors.Join(q.say(tx, escapeMarkdown(sentence(clean(err.Error())))), q.done(tx))
 		})
 	}
 	if found {
 		return q.submitText(ctx, custom.fill(args))
 	}
 	return q.DB.Update(func(tx *store.Tx) error {
-		return errors.Join(q.say(tx, "Unknown command /"+name+".\n\n"+helpText(q.person.Role)), q.done(tx))
+		return errors.Join(q.say(tx, "Unknown command /"+escapeMarkdown(name)+".\n\n"+q.helpText()), q.done(tx))
 	})
 }
 
@@ -115,7 +115,13 @@ func (q *request) submitText(ctx context.Context, text string) error {
 	return q.submit(ctx)
 }
 
-func (q *request) help(tx *store.Tx, _ string) error { return q.say(tx, helpText(q.person.Role)) }
+func (q *request) help(tx *store.Tx, _ string) error { return q.say(tx, q.helpText()) }
+
+// helpText lists the commands that a person may use, those of the home folder last.
+func (q *request) helpText() string {
+	custom, _ := listCustom(q.Home) // what is wrong with one is told when it is used
+	return helpText(q.person.Role, custom)
+}
 
 // start also comes with a pairing code, from somebody who is paired already: an invited guest may become an owner.
 func (q *request) start(tx *store.Tx, args string) error {
@@ -126,10 +132,10 @@ func (q *request) start(tx *store.Tx, args string) error {
 			return err
 		}
 		if ok {
-			return q.say(tx, welcomeText(paired))
+			return q.say(tx, welcomeText(paired, true))
 		}
 	}
-	return q.say(tx, welcomeText(q.person))
+	return q.say(tx, welcomeText(q.person, false))
 }
 
 func (q *request) fresh(tx *store.Tx, _ string) error {
@@ -144,6 +150,9 @@ func (q *request) stop(tx *store.Tx, args string) error {
 		n, err := q.Driver.StopAll(tx)
 		if err != nil {
 			return err
+		}
+		if n == 0 {
+			return q.say(tx, "⏹ Stopped. Nothing was running.")
 		}
 		return q.say(tx, fmt.Sprintf("⏹ Stopped everything: %s.", count(n, "turn", "turns")))
 	}
@@ -256,33 +265,47 @@ func (q *request) context(tx *store.Tx, _ string) error {
 	}
 	window := q.Models.Describe(s.Model).ContextWindow
 	if s.LastIn == 0 {
-		return q.say(tx, "No answer of this session has been counted yet. The window has "+tokens(window)+".")
+		text := "This session has no answer yet."
+		if window > 0 {
+			text += " The window has " + tokens(window) + "."
+		}
+		return q.say(tx, text)
 	}
-	used := s.LastIn + s.LastOut
-	text := fmt.Sprintf("The last turn used %s: %s in, %s out.", tokens(used), tokens(s.LastIn), tokens(s.LastOut))
+	text := fmt.Sprintf("Last turn: %s in, %s out", tokens(s.LastIn), number(s.LastOut))
 	if window > 0 {
-		text += fmt.Sprintf(" The window has %s; that is %d %%.", tokens(window), used*100/window)
+		text += fmt.Sprintf("  \nWindow: %s, %d %% used", tokens(window), (s.LastIn+s.LastOut)*100/window)
 	}
 	return q.say(tx, text)
 }
 
-// tokens writes a count the way people read it.
+// tokens writes a count of tokens the way people read it.
 func tokens(n int) string {
-	switch {
-	case n == 0:
-		return "an unknown number of tokens"
-	case n < 10_000:
-		return count(n, "token", "tokens")
+	if n == 1 {
+		return "1 token"
 	}
-	return fmt.Sprintf("%dk tokens", n/1000)
+	return number(n) + " tokens"
+}
+
+// number is a count in thousands where it is large.
+func number(n int) string {
+	switch {
+	case n < 10_000:
+		return strconv.Itoa(n)
+	case n < 100_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	}
+	return fmt.Sprintf("%dk", n/1000)
 }
 
 func (q *request) compact(tx *store.Tx, _ string) error {
 	asked, err := q.Driver.Compact(tx, q.at)
-	if err != nil || asked {
-		return err // its end is told
+	if err != nil {
+		return err
 	}
-	return q.say(tx, "🗜 There is nothing to compact yet.")
+	if !asked {
+		return q.say(tx, "🗜 There is nothing to compact yet.")
+	}
+	return q.View.compacting(tx, q.at)
 }
 
 func (q *request) grants(tx *store.Tx, _ string) error {
