@@ -90,17 +90,21 @@ func compactedText(e agent.Compacted) string {
 	return "🗜 The earlier conversation was replaced by a summary. What matters is kept."
 }
 
-// welcomeText greets somebody who may talk to us.
-func welcomeText(p Person) string {
+// welcomeText greets somebody who may talk to us; paired says that this was given a moment ago.
+func welcomeText(p Person, paired bool) string {
 	name := escapeMarkdown(p.Name)
 	if p.Role == Owner {
-		return "👋 Hello " + name + ". You own this bot now. Tell me what to do; what matters waits for your ✅.\n\n/help lists what else there is."
+		owns := ""
+		if paired {
+			owns = " You own this bot now."
+		}
+		return "👋 Hello " + name + "." + owns + " Tell me what to do; what matters waits for your ✅.\n\n/help lists what else there is."
 	}
 	return "👋 Hello " + name + ". You may chat with me. The owner decides on what needs a nod.\n\n/help lists what else there is."
 }
 
 // helpText lists the commands that a person may use.
-func helpText(role Role) string {
+func helpText(role Role, custom []customCommand) string {
 	var b strings.Builder
 	b.WriteString("Write to me, or send a file or a voice note. I ask before anything that matters: look at the card, then tap ✅ or ❌. " +
 		"Reply to a card to reject it with a reason. Write while I work to steer me.\n\n")
@@ -109,6 +113,9 @@ func helpText(role Role) string {
 			continue
 		}
 		fmt.Fprintf(&b, "/%s — %s  \n", c.name, c.help)
+	}
+	for _, c := range custom {
+		fmt.Fprintf(&b, "/%s — %s  \n", escapeMarkdown(c.name), escapeMarkdown(c.description))
 	}
 	return strings.TrimSpace(b.String())
 }
