@@ -238,7 +238,7 @@ func (q *request) pair(tx *store.Tx, code string) (ok bool, err error) {
 		return false, err
 	}
 	tx.OnCommit(func() { q.Log.Info("paired", "user", paired.ID, "role", paired.Role) })
-	return true, q.say(tx, welcomeText(paired))
+	return true, q.say(tx, welcomeText(paired, true))
 }
 
 // turnAway answers a stranger, and asks an owner the first time. badCode says that the stranger brought a wrong code.
