@@ -267,7 +267,7 @@ func (b *buttonPress) stranger(tx *store.Tx, id store.UserID, allow bool) (strin
 		return "", err
 	}
 	if allow {
-		return text, b.View.reply(tx, store.Address{Chat: store.ChatID(id)}, 0, welcomeText(p), nil)
+		return text, b.View.reply(tx, store.Address{Chat: store.ChatID(id)}, 0, welcomeText(p, true), nil)
 	}
 	return text, nil
 }
