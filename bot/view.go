@@ -89,11 +89,25 @@ func (v *View) Emit(tx *store.Tx, e agent.Event) error {
 	case agent.TurnStopped:
 		return v.brokenOff(tx, e.Turn, e.Partial, stoppedText(e))
 	case agent.Compacted:
-		return v.say(tx, e.Session.Address, compactedText(e), !e.ByHand)
+		return v.compacted(tx, e)
 	case agent.JobReported:
 		return v.say(tx, e.Address, jobHead(e.Title)+"\n"+e.Text, false)
 	}
 	return nil
+}
+
+func compactSlot(at store.Address) string { return "compact/" + at.String() }
+
+// compacting answers /compact until its end is known, which compacted then says in the same message.
+func (v *View) compacting(tx *store.Tx, at store.Address) error {
+	return v.panel(tx, at, compactSlot(at), "🗜 The earlier conversation is being summarised…", nil, true)
+}
+
+func (v *View) compacted(tx *store.Tx, e agent.Compacted) error {
+	if e.ByHand {
+		return v.panel(tx, e.Session.Address, compactSlot(e.Session.Address), escapeMarkdown(compactedText(e)), nil, false)
+	}
+	return v.say(tx, e.Session.Address, compactedText(e), true)
 }
 
 // say puts a plain sentence in the outbox.
