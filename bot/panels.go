@@ -214,13 +214,21 @@ func costText(s agent.Session, all []llm.Model) string {
 			unpriced = true
 		}
 		total += price
-		lines = append(lines, fmt.Sprintf("- %s: $%.4f (%s in, %s out)", escapeMarkdown(name), price, tokens(usage.In), tokens(usage.Out)))
+		lines = append(lines, fmt.Sprintf("- %s: $%.4f (%s in, %s out)", escapeMarkdown(name), price, tokens(usage.In), number(usage.Out)))
 	}
 	text := fmt.Sprintf("This session has cost **$%.4f**.\n\n%s", total, strings.Join(lines, "\n"))
 	if unpriced {
 		text += "\n\nA model without a price counts as free; prices go into nod.yaml as price_in and price_out."
 	}
 	return text
+}
+
+// sizeText is a number of bytes the way people read it.
+func sizeText(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KB", (n+1023)>>10)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
 // status is how the bot is doing.
@@ -259,6 +267,6 @@ func (q *request) status(tx *store.Tx, _ string) error {
 		fmt.Sprintf("Waiting to be sent: %d", unsent),
 		fmt.Sprintf("Waiting for a person: %d", len(waiting)),
 		fmt.Sprintf("Jobs: %d, running: %d", len(jobs), running),
-		fmt.Sprintf("Database: %.1f MB", float64(q.DB.Size())/(1<<20)),
+		"Database: " + sizeText(q.DB.Size()),
 	}, "  \n"))
 }
