@@ -92,7 +92,7 @@ func readCustom(home, name string) (c customCommand, ok bool, err error) {
 	}
 	c.body = strings.TrimSpace(c.body)
 	if c.body == "" {
-		return c, false, fmt.Errorf("the command %s has no text: write what it should ask for below its front matter", name)
+		return c, false, fmt.Errorf("the command /%s has no text: write what it should ask for below its front matter", name)
 	}
 	return c, true, nil
 }
