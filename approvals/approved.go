@@ -12,6 +12,7 @@ type Approved struct {
 	digest  string
 	request Request
 	how     string
+	network bool
 }
 
 // Covers returns nil only for the call that was approved, with the digest under which it was.
@@ -33,6 +34,10 @@ func (a Approved) Subject() Subject { return a.request.Subject }
 
 // How says who or what let the call run, for the audit.
 func (a Approved) How() string { return a.how }
+
+// Network says whether the call may reach the network: a person nodded to this very call, or the rule that lets it run
+// says so.
+func (a Approved) Network() bool { return a.network }
 
 var (
 	// ErrChanged says that the call is not what was nodded to: a file, a folder or an argument has changed since.
@@ -76,7 +81,7 @@ func (g *Gate) Redeem(tx *store.Tx, id store.ApprovalID, fresh Request) (Approve
 	if err := g.record(tx, p); err != nil {
 		return Approved{}, err
 	}
-	return Approved{digest: digest, request: fresh, how: p.how()}, nil
+	return Approved{digest: digest, request: fresh, how: p.how(), network: true}, nil
 }
 
 // denied looks again for what no nod lifts, since a deny may have been added while the request waited.

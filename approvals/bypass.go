@@ -52,13 +52,13 @@ func (gr Grant) holds(now time.Time) bool {
 
 // covers says whether the grant lets the call through. The giver must still be one who may decide.
 func (gr Grant) covers(r Request, now time.Time) bool {
-	return gr.holds(now) && !r.NoBypass && gr.Category != "" && gr.Category == r.Category &&
+	return gr.holds(now) && !r.NoBypass && !r.MustAsk && gr.Category != "" && gr.Category == r.Category &&
 		gr.Session == r.Session && gr.Source == r.Source && gr.For == r.By && slices.Contains(r.Deciders, gr.By)
 }
 
 func newGrant(p Pending, now time.Time) (Grant, error) {
 	r := p.Request
-	if r.NoBypass || r.Category == "" {
+	if r.NoBypass || r.MustAsk || r.Category == "" {
 		return Grant{}, fmt.Errorf("%w: no bypass covers %s", ErrUnfit, r.Tool)
 	}
 	grant := Grant{

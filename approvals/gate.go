@@ -63,14 +63,15 @@ const (
 type Ruling struct {
 	Verdict  Verdict
 	Reason   string // for the audit, and for the model when it is a denial
+	network  bool   // of the rule that allows it
 	approved Approved
 }
 
 // Approved is what the executor needs to run the call; ok only when the verdict is Allow.
 func (r Ruling) Approved() (a Approved, ok bool) { return r.approved, r.Verdict == Allow }
 
-// Judge says whether a call may run: built-in denies, then the first matching rule (a deny ends it), then what the run
-// context opens, then that rule's allow, then bypasses. Everything else is asked, also when no rule matches or the rules
+// Judge says whether a call may run: built-in denies, then the first matching rule (a deny ends it), then, unless the call
+// must be asked, what the run context opens, then that rule's allow, then bypasses. Everything else is asked, also when no rule matches or the rules
 // can't be loaded; what nobody may decide is denied. tx must be writable: a bypass records what it lets through.
 func (g *Gate) Judge(tx *store.Tx, r Request) (Ruling, error) {
 	digest, err := r.Digest()
@@ -87,7 +88,7 @@ func (g *Gate) Judge(tx *store.Tx, r Request) (Ruling, error) {
 	case ruling.Verdict == Ask && !hasDecider(r):
 		return Ruling{Verdict: Deny, Reason: "it needs approval, and there is nobody to ask (" + ruling.Reason + ")"}, nil
 	case ruling.Verdict == Allow:
-		ruling.approved = Approved{digest: digest, request: r, how: ruling.Reason}
+		ruling.approved = Approved{digest: digest, request: r, how: ruling.Reason, network: ruling.network}
 	}
 	return ruling, nil
 }
@@ -108,12 +109,15 @@ func (g *Gate) judge(tx *store.Tx, r Request) (Ruling, error) {
 	case rule.Action == ActionDeny:
 		return Ruling{Verdict: Deny, Reason: reason}, nil
 	}
+	if r.MustAsk {
+		return Ruling{Verdict: Ask, Reason: "it is asked every time"}, nil
+	}
 	if g.opens(r) {
 		return Ruling{Verdict: Allow, Reason: "the run context opens " + r.Paths[0].Shown}, nil
 	}
 	// The rule's allow is looked at before the bypasses, so that a bypass lists only what would have asked without it.
 	if found && rule.Action == ActionAllow {
-		return Ruling{Verdict: Allow, Reason: reason}, nil
+		return Ruling{Verdict: Allow, Reason: reason, network: rule.Network}, nil
 	}
 	grant, covered, err := g.bypass(tx, r)
 	switch {

@@ -74,6 +74,7 @@ func TestSA1_NodIsBoundToWhatWasShown(t *testing.T) {
 		"kind":          func(q *Request) { q.Subject.Kind = Words },
 		"text":          func(q *Request) { q.Subject.Text = "ls\u200b" },
 		"folder":        func(q *Request) { q.Subject.Dir = "/w/sub" },
+		"warning":       func(q *Request) { q.Subject.Warning = "careful" },
 		"notes":         func(q *Request) { q.Subject.Notes = []string{"x"} },
 		"fact":          func(q *Request) { q.Subject.Facts = []Fact{{Name: "dir", Value: "1:3"}} },
 		"fact's name":   func(q *Request) { q.Subject.Facts = []Fact{{Name: "dur", Value: "1:2"}} },

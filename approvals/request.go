@@ -42,6 +42,8 @@ type Request struct {
 	Subject  Subject         `json:"subject"`
 	// NoBypass keeps ⏱ and 🔄 from covering this call, and their buttons off its card.
 	NoBypass bool `json:"no_bypass,omitempty"`
+	// MustAsk has a person asked every time: no rule lets this call through, and ♾ is not offered. It implies NoBypass.
+	MustAsk bool `json:"must_ask,omitempty"`
 	// Context is the run context: which rules apply beside the default group, and what may be read and written freely.
 	Context Context `json:"context,omitzero"`
 }
@@ -75,6 +77,8 @@ type Subject struct {
 	Kind SubjectKind `json:"kind"`
 	Text string      `json:"text"`          // the whole of it, unescaped
 	Dir  string      `json:"dir,omitempty"` // the working folder, absolute
+	// Warning is a line shown in bold above the text.
+	Warning string `json:"warning,omitempty"`
 	// Notes are lines shown under the subject, such as how long a command may run.
 	Notes []string `json:"notes,omitempty"`
 	// Unbound are further lines that the digest leaves out, since they change by themselves while a request waits: the
@@ -113,7 +117,7 @@ func (r Request) Digest() (string, error) {
 	for _, p := range r.Paths {
 		d.add(p.Canonical, p.Shown, strconv.FormatBool(p.Write))
 	}
-	d.add(string(r.Subject.Kind), r.Subject.Text, r.Subject.Dir)
+	d.add(string(r.Subject.Kind), r.Subject.Text, r.Subject.Dir, r.Subject.Warning)
 	d.count(len(r.Subject.Notes))
 	d.add(r.Subject.Notes...)
 	d.count(len(r.Subject.Facts))

@@ -57,8 +57,9 @@ type Rule struct {
 	Args    json.RawMessage `json:"args,omitempty"`
 	Dir     string          `json:"dir,omitempty"`
 	Action  Action          `json:"action"`
-	Note    string          `json:"note,omitempty"` // why, or for an exact rule what it covers, in words
-	By      store.UserID    `json:"by,omitempty"`   // who gave it; 0 for a default
+	Network bool            `json:"network,omitempty"` // an allowed command has the network, which it otherwise lacks
+	Note    string          `json:"note,omitempty"`    // why, or for an exact rule what it covers, in words
+	By      store.UserID    `json:"by,omitempty"`      // who gave it; 0 for a default
 	Created time.Time       `json:"created,omitzero"`
 	Seeded  bool            `json:"seeded,omitempty"` // a default that came with nod
 }

@@ -40,7 +40,11 @@ func NewRules(seeds []Rule, sets ToolSets) *Rules {
 // seedID names a default by what it says: one that was reworded or moved is a new one.
 func seedID(r Rule) string {
 	r.ID, r.Created = "", time.Time{}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", r))
+	text, err := json.Marshal(r) // which leaves out what is not set, so that a new field makes no new defaults
+	if err != nil {
+		panic(fmt.Sprintf("naming the default rule %+v: %v", r, err)) // Args that are no JSON; a start of the program shows it
+	}
+	sum := sha256.Sum256(text)
 	return "seed-" + hex.EncodeToString(sum[:8])
 }
 
@@ -196,6 +200,9 @@ func consulted(all []Rule, group string) []Rule {
 
 // exactly is the rule that ♾ Always gives: this call with these arguments in this folder, and nothing else (S-A12).
 func exactly(r Request, by store.UserID) (Rule, error) {
+	if r.MustAsk {
+		return Rule{}, fmt.Errorf("%w: %s is asked every time", ErrUnfit, r.Tool)
+	}
 	args, err := normal(r.Args)
 	if err != nil {
 		return Rule{}, fmt.Errorf("making a rule: %w", err)

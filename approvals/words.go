@@ -30,6 +30,9 @@ func (r Rule) Words() string {
 	case Cron:
 		what += " in jobs"
 	}
+	if r.Network {
+		what += " with the network"
+	}
 	switch r.Action {
 	case ActionAllow:
 		return "allow " + what + " without asking"

@@ -153,6 +153,8 @@ func (b *buttonPress) turn(p approvals.Pending, a keyboard.Action) error {
 		case !p.Open():
 			verdict, err := b.View.verdict(tx, p)
 			return verdict, errors.Join(err, b.View.ClosePending(tx, p))
+		case a.Verb == keyboard.Always && p.Request.MustAsk:
+			return "This is asked every time.", nil
 		case a.Verb == keyboard.Always:
 			return "", b.View.showAlways(tx, p)
 		case a.Verb == keyboard.Back:

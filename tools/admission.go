@@ -24,7 +24,7 @@ func (r *run) request(ctx context.Context, id store.CallID) (approvals.Request, 
 	return approvals.Request{
 		Call: id, Session: s.Session, Turn: s.Turn, Agent: s.Agent, Source: s.Source, Job: s.Job, Cards: s.Cards, By: s.By,
 		Deciders: s.Deciders, Tool: r.req.Name, Category: judged.Category, Args: r.inv.Args(), Paths: judged.Paths,
-		Subject: judged.Subject, NoBypass: judged.NoBypass, Context: s.Context,
+		Subject: judged.Subject, NoBypass: judged.NoBypass, MustAsk: judged.MustAsk, Context: s.Context,
 	}, nil
 }
 

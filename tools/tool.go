@@ -78,6 +78,7 @@ type Judged struct {
 	// Category overrides the tool's own for bypasses, such as an MCP server's name.
 	Category string
 	NoBypass bool
+	MustAsk  bool // no rule, bypass or ♾ Always lets it run
 }
 
 // Work is one call in flight. It never touches the chat or the store: the executor records its outcome.
@@ -214,7 +215,7 @@ func (v *invocation[In]) Subject(ctx context.Context, scope Scope) (Judged, erro
 	if judged.Category == "" {
 		judged.Category = string(traits.Category)
 	}
-	judged.NoBypass = judged.NoBypass || traits.NoBypass
+	judged.NoBypass = judged.NoBypass || judged.MustAsk || traits.NoBypass
 	return judged, nil
 }
 

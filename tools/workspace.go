@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"nod/approvals"
@@ -50,6 +51,12 @@ func OpenWorkspace(dir string, denied ...string) (*Workspace, error) {
 
 // Dir is the workspace's canonical path.
 func (w *Workspace) Dir() string { return w.dir }
+
+// Closed lists what a command in the workspace must not reach either: the paths that the workspace was opened without, and
+// secrets/.
+func (w *Workspace) Closed() []string {
+	return append(slices.Clone(w.denied), filepath.Join(w.dir, secretsDir))
+}
 
 // Root is the open folder; it stays open until Close. Unlike Hold it follows links within the workspace, also into secrets/.
 func (w *Workspace) Root() *os.Root { return w.root }

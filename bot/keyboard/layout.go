@@ -30,6 +30,7 @@ type Card struct {
 	Page     int  // the one that is shown, from 0
 	Pages    int  // of the subject; 0 and 1 are the same
 	NoBypass bool // ⏱ and 🔄 don't apply to this call
+	NoAlways bool // nor does ♾
 }
 
 // Approval is the keyboard of an approval card. Approve and all that implies it stand on the last page only: nobody can
@@ -51,11 +52,15 @@ func Approval(c Card) *models.InlineKeyboardMarkup {
 	if c.NoBypass {
 		bypass = nil
 	}
+	always := row(button("♾ Always…", Action{Always, ref, 0}))
+	if c.NoAlways {
+		always = nil
+	}
 	return rows(
 		turn,
 		row(styled(success, button("✅ Approve", Action{Approve, ref, 0})), reject),
 		bypass,
-		row(button("♾ Always…", Action{Always, ref, 0})),
+		always,
 	)
 }
 

@@ -40,6 +40,9 @@ func TestLayouts(t *testing.T) {
 			"success:[✅ Approve]1a.n0nce danger:[❌ Reject]1r.n0nce",
 			"[♾ Always…]1w.n0nce",
 		}},
+		{"approval that is asked every time", Approval(Card{ID: id, NoBypass: true, NoAlways: true}), []string{
+			"success:[✅ Approve]1a.n0nce danger:[❌ Reject]1r.n0nce",
+		}},
 		{"NOD-5 first of three pages", Approval(Card{ID: id, Pages: 3}), []string{"[2/3 ▶]1p.n0nce.1", "danger:[❌ Reject]1r.n0nce"}},
 		{"NOD-5 second of three pages", Approval(Card{ID: id, Page: 1, Pages: 3}), []string{
 			"[◀ 1/3]1p.n0nce.0 [3/3 ▶]1p.n0nce.2", "danger:[❌ Reject]1r.n0nce",
