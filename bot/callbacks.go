@@ -109,19 +109,30 @@ func (b *buttonPress) decide(id store.ApprovalID, d approvals.Decision, a keyboa
 		}
 		d.Answer = p.Question.Options[a.N]
 	}
-	p, err = b.Gate.Decide(id, b.person.ID, d, b.done)
+	p, err = b.Gate.Decide(id, b.person.ID, d, b.closePressed(id), b.done)
 	var late *approvals.DecidedError
 	switch {
 	case errors.As(err, &late):
 		return b.endWith(func(tx *store.Tx) (string, error) {
 			verdict, err := b.View.verdict(tx, late.Pending)
-			return verdict, errors.Join(err, b.View.ClosePending(tx, late.Pending))
+			return verdict, errors.Join(err, b.View.ClosePending(tx, late.Pending), b.closePressed(id)(tx))
 		})
 	case err != nil:
 		return b.end("That did not work: "+clean(err.Error()), true)
 	}
 	b.Out.Answer(b.query.ID, pressWords(p), false)
 	return nil
+}
+
+// closePressed has the pressed message tell what was decided, also when it is a second copy of the card.
+func (b *buttonPress) closePressed(id store.ApprovalID) func(*store.Tx) error {
+	return func(tx *store.Tx) error {
+		p, ok, err := b.Gate.Get(tx, id)
+		if err != nil || !ok || b.query.Message.Message == nil {
+			return err
+		}
+		return b.View.closePressed(tx, p, store.MessageID(b.query.Message.Message.ID))
+	}
 }
 
 func (b *buttonPress) pending(id store.ApprovalID) (p approvals.Pending, ok bool, err error) {

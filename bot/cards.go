@@ -22,9 +22,15 @@ const cardFrame = 900
 
 func cardSlot(id store.ApprovalID) outbox.Slot { return outbox.Slot("card/" + string(id)) }
 
+// copySlot holds a second copy of a card.
+func copySlot(id store.ApprovalID, m store.MessageID) outbox.Slot {
+	return cardSlot(id) + outbox.Slot(fmt.Sprint("/", m))
+}
+
 // cardOf is the request that a slot shows, if it shows one.
 func cardOf(s outbox.Slot) (store.ApprovalID, bool) {
 	id, ok := strings.CutPrefix(string(s), "card/")
+	id, _, _ = strings.Cut(id, "/")
 	return store.ApprovalID(id), ok
 }
 
@@ -41,7 +47,23 @@ func (v *View) ShowPending(tx *store.Tx, p approvals.Pending) error {
 }
 
 // ClosePending takes the card's buttons away and says what was decided, by whom and when. It implements approvals.Viewer.
-func (v *View) ClosePending(tx *store.Tx, p approvals.Pending) error {
+func (v *View) ClosePending(tx *store.Tx, p approvals.Pending) error { return v.closeCard(tx, p, cardSlot(p.ID)) }
+
+// closePressed closes the message whose button was pressed, where that is not the one that ClosePending knows: a crash or
+// a lost connection between a send and its record leaves a second copy of a card.
+func (v *View) closePressed(tx *store.Tx, p approvals.Pending, m store.MessageID) error {
+	known, ok, err := v.out.Slot(tx, cardSlot(p.ID))
+	if err != nil || m == 0 || ok && known == m {
+		return err
+	}
+	slot := copySlot(p.ID, m)
+	if err := v.out.Adopt(tx, slot, p.Request.Cards.Chat, m); err != nil {
+		return err
+	}
+	return v.closeCard(tx, p, slot)
+}
+
+func (v *View) closeCard(tx *store.Tx, p approvals.Pending, slot outbox.Slot) error {
 	verdict, err := v.verdict(tx, p)
 	if err != nil {
 		return err
@@ -52,7 +74,7 @@ func (v *View) ClosePending(tx *store.Tx, p approvals.Pending) error {
 	}
 	subject := firstPage(p)
 	return v.out.Put(tx, outbox.Item{
-		To: p.Request.Cards, Slot: cardSlot(p.ID), Kind: outbox.Edit,
+		To: p.Request.Cards, Slot: slot, Kind: outbox.Edit,
 		HTML: head + subjectHTML(p, subject) + "\n" + render.Escape(verdict), Plain: plain + "\n" + subject + "\n" + verdict,
 		Keyboard: keyboard.None(),
 	})

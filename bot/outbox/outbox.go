@@ -108,6 +108,11 @@ func (o *Outbox) Hold(tx *store.Tx, s Slot, chat store.ChatID, m store.MessageID
 	return fill(tx, s, chat, m)
 }
 
+// Adopt has the slot hold a message that was sent before, such as one whose record a crash prevented.
+func (o *Outbox) Adopt(tx *store.Tx, s Slot, chat store.ChatID, m store.MessageID) error {
+	return fill(tx, s, chat, m)
+}
+
 // SlotOf returns the slot that holds a message, as when a person replies to it.
 func (o *Outbox) SlotOf(tx *store.Tx, chat store.ChatID, m store.MessageID) (Slot, bool, error) {
 	return places.Get(tx, place{chat, m})
