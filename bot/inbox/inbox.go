@@ -33,6 +33,8 @@ type Options struct {
 	Handle Handler
 	Urgent func(*models.Update) bool        // what overtakes its chat, besides presses; may be nil
 	OnDead func(*store.Tx, []models.Update) // what was given up, in that commit; may be nil
+	// Drop says that an update has no effect whatever, so that it is not even stored; may be nil. It only reads.
+	Drop func(*store.Tx, *models.Update) (bool, error)
 	// Drained is told the last update of a conversation of which More was true for an earlier one; may be nil.
 	Drained func(*models.Update)
 	Log     *slog.Logger // nil: slog.Default
@@ -130,6 +132,12 @@ func (in *Inbox) Receive(batch []json.RawMessage) (fresh int, err error) {
 				in.log.Warn("skipping an update that can't be decoded", "update", e.id, "bytes", len(raw), "err", err)
 				continue
 			}
+			if drop, err := in.drops(tx, &e.update); drop || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			if err := rows.Put(tx, e.id, waiting{Update: raw, At: time.Now().UTC()}); err != nil {
 				return err
 			}
@@ -183,4 +191,11 @@ func (in *Inbox) Waiting() (n int) {
 		return rows.Scan(tx, nil, func(store.UpdateID, waiting) (bool, error) { n++; return true, nil })
 	})
 	return n
+}
+
+func (in *Inbox) drops(tx *store.Tx, u *models.Update) (bool, error) {
+	if in.opts.Drop == nil {
+		return false, nil
+	}
+	return in.opts.Drop(tx, u)
 }
