@@ -205,19 +205,10 @@ func (a Access) admit(tx *store.Tx, p Person, role Role) (Person, bool, error) {
 }
 
 // FirstContact says whether a stranger may be answered, and whether an owner, if there is one, is to be asked; it notes
-// that both happened. Beyond a bound on remembered strangers nobody new is answered or asked any more.
+// that both happened.
 func (a Access) FirstContact(tx *store.Tx, id store.UserID, name string, owned bool) (answer, ask bool, err error) {
-	p, known, count := Person{ID: id, Role: Stranger}, false, 0
-	err = people.Scan(tx, nil, func(_ store.UserID, other Person) (bool, error) {
-		if other.ID == id {
-			p, known = other, true
-		}
-		if other.Role == Stranger {
-			count++
-		}
-		return true, nil
-	})
-	if err != nil || p.Role != Stranger || !known && count >= maxStrangers || time.Since(p.Told) < strangerPause {
+	p, answer, err := a.mayAnswer(tx, id)
+	if err != nil || !answer {
 		return false, false, err
 	}
 	ask = owned && !p.Asked
@@ -226,6 +217,42 @@ func (a Access) FirstContact(tx *store.Tx, id store.UserID, name string, owned b
 		p.Since = p.Told
 	}
 	return true, ask, a.Put(tx, p)
+}
+
+// mayAnswer says whether a stranger may be answered now. Beyond a bound on remembered strangers nobody new is.
+func (a Access) mayAnswer(tx *store.Tx, id store.UserID) (p Person, ok bool, err error) {
+	p, err = a.Person(tx, id)
+	if err != nil || p.Role != Stranger || time.Since(p.Told) < strangerPause {
+		return p, false, err
+	}
+	if !p.Told.IsZero() {
+		return p, true, nil
+	}
+	count := 0
+	err = people.Scan(tx, nil, func(_ store.UserID, other Person) (bool, error) {
+		if other.Role == Stranger {
+			count++
+		}
+		return count < maxStrangers, nil
+	})
+	return p, count < maxStrangers, err
+}
+
+// Unheard says whether nothing that someone writes in private can have an effect, be it a pairing code.
+func (a Access) Unheard(tx *store.Tx, id store.UserID, code bool) (bool, error) {
+	p, ok, err := a.mayAnswer(tx, id)
+	if err != nil || ok || p.Role == Owner || p.Role == Guest {
+		return false, err
+	}
+	if !code || p.Role == Ignored {
+		return true, nil
+	}
+	open := false
+	err = invitations.Scan(tx, nil, func(store.Text, invitation) (bool, error) {
+		open = true
+		return false, nil
+	})
+	return !open, err
 }
 
 const homeKey = store.Text("home")
