@@ -64,6 +64,27 @@ func (r *Router) Handle(ctx context.Context, group []models.Update, done func(*s
 	return r.DB.Update(done)
 }
 
+// Drop says that a message is from somebody who is not listened to. It keeps strangers from costing us more than the
+// reading of what they write.
+func (r *Router) Drop(tx *store.Tx, u *models.Update) (bool, error) {
+	m := cmp.Or(u.Message, u.EditedMessage)
+	switch {
+	case m == nil || m.MigrateToChatID != 0:
+		return false, nil
+	case nobody(m):
+		return true, nil
+	case m.Chat.Type == models.ChatTypePrivate:
+		name, args, is, _ := parseCommand(textOf(m), r.Me.Username)
+		return r.Access.Unheard(tx, store.UserID(m.From.ID), is && name == "start" && args != "")
+	}
+	p, err := r.Access.Person(tx, store.UserID(m.From.ID))
+	return p.Role == Stranger || p.Role == Ignored, err
+}
+
+// nobody says whether a message has no sender whom a rule could know: channels, anonymous admins and other bots have no
+// numeric user.
+func nobody(m *models.Message) bool { return m.From == nil || m.From.IsBot || m.SenderChat != nil }
+
 // Drained lets a turn begin that waited for the rest of a backlog, when its last update was no message for it.
 func (r *Router) Drained(u *models.Update) {
 	m := cmp.Or(u.Message, u.EditedMessage)
@@ -107,8 +128,7 @@ func (r *Router) message(ctx context.Context, u *models.Update, messages []*mode
 			return errors.Join(r.migrate(tx, store.ChatID(first.Chat.ID), store.ChatID(first.MigrateToChatID)), done(tx))
 		})
 	}
-	// Channels, anonymous admins and other bots have no numeric user whom a rule could know.
-	if first.From == nil || first.From.IsBot || first.SenderChat != nil || service(first) {
+	if nobody(first) || service(first) {
 		return r.DB.Update(done)
 	}
 	q := &request{Router: r, at: addressOf(first), messages: messages, edited: edited, update: u, done: done}
