@@ -153,7 +153,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		Log: log, Access: access, Me: me, Started: time.Now(),
 		Intake: &bot.Intake{Client: client, Wire: wire, API: cfg.API, Token: string(cfg.Token), Workspace: workspace, Log: log},
 	}
-	updates := inbox.New(db, inbox.Options{Bot: store.UserID(me.ID), Handle: router.Handle, Urgent: router.Urgent, OnDead: view.UpdateLost, Drained: router.Drained, Log: log})
+	updates := inbox.New(db, inbox.Options{Bot: store.UserID(me.ID), Handle: router.Handle, Urgent: router.Urgent, OnDead: view.UpdateLost, Drop: router.Drop, Drained: router.Drained, Log: log})
 	poller := inbox.NewPoller(updates, inbox.PollerOptions{API: cfg.API, Token: string(cfg.Token), Wire: wire, Trouble: view.Trouble, Log: log})
 	router.Poller, router.Inbox = poller, updates
 	if w.greeting != "" {
