@@ -47,7 +47,9 @@ func (v *View) ShowPending(tx *store.Tx, p approvals.Pending) error {
 }
 
 // ClosePending takes the card's buttons away and says what was decided, by whom and when. It implements approvals.Viewer.
-func (v *View) ClosePending(tx *store.Tx, p approvals.Pending) error { return v.closeCard(tx, p, cardSlot(p.ID)) }
+func (v *View) ClosePending(tx *store.Tx, p approvals.Pending) error {
+	return v.closeCard(tx, p, cardSlot(p.ID))
+}
 
 // closePressed closes the message whose button was pressed, where that is not the one that ClosePending knows: a crash or
 // a lost connection between a send and its record leaves a second copy of a card.

@@ -99,7 +99,9 @@ func (k *killer) reports() (n int) {
 func (k *killer) awaitTold(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(k.w.t.Context(), limit)
 	defer cancel()
-	_ = k.w.telegram.Wait(ctx, func() bool { return len(k.untold()) == 0 && k.reports() >= len(k.runs) }) // judge tells
+	_ = k.w.telegram.Wait(ctx, func() bool {
+		return len(k.untold()) == 0 && k.reports() >= len(k.runs) && len(k.w.count().openCards) == 0
+	}) // judge tells
 }
 
 // ran counts the runs of each errand's command.
@@ -118,7 +120,7 @@ func (w *crashWorld) ran() map[string]int {
 // tally is what became of everything.
 type tally struct {
 	messages, commands, answers, stops int
-	lost, twice, neverRun              []string
+	lost, twice, neverRun, openCards   []string
 	duplicates                         int
 }
 
@@ -129,6 +131,7 @@ func (w *crashWorld) count() (sum tally) {
 		sum.answers += p.answers
 		sum.stops += p.stops
 		sum.lost = append(sum.lost, p.lost...)
+		sum.openCards = append(sum.openCards, p.openCards()...)
 		sum.duplicates += p.duplicates()
 		for _, errand := range p.sent {
 			if runs[errand] > 1+p.repeats[errand] {
@@ -164,7 +167,7 @@ func (k *killer) judge() {
 		len(refused), k.alive)
 	for what, list := range map[string][]string{
 		"lost": sum.lost, "run twice": sum.twice, "neither run nor told": sum.neverRun, "of unknown outcome and not told": untold,
-		"answers to questions taken for messages": misread, "refused by the model service": refused,
+		"answers to questions taken for messages": misread, "refused by the model service": refused, "cards with buttons after a press": sum.openCards,
 	} {
 		if len(list) > 0 {
 			t.Errorf("%s: %q", what, list)

@@ -89,7 +89,7 @@ func (k *killer) windowOrder(times int) (order []string) {
 func (k *killer) killOnce(name string) bool {
 	point, delay := "", time.Duration(20+k.rand.IntN(500))*time.Millisecond
 	if name != "" {
-		point, delay = fmt.Sprint(name, ":1"), 1500*time.Millisecond
+		point, delay = fmt.Sprint(name, ":1"), 2*time.Second
 		if !k.rare[name] {
 			point = fmt.Sprint(name, ":", 1+k.rand.IntN(3))
 		}

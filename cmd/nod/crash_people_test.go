@@ -26,6 +26,7 @@ type crashPerson struct {
 	patient  bool            // leaves interrupted calls alone
 	answers  int             // questions that were answered
 	stops    int             // /stop commands
+	cards    []int           // messages on which buttons were pressed
 	lost     []string        // errands, commands and presses that nothing came of
 }
 
@@ -185,7 +186,18 @@ func (p *crashPerson) press(m emulator.Message, b emulator.Button) bool {
 		return false // the card was closed at this very moment
 	}
 	p.pressed[b.Data] = true
+	p.cards = append(p.cards, m.ID)
 	return true
+}
+
+// openCards lists the cards that still show buttons after they were decided.
+func (p *crashPerson) openCards() (open []string) {
+	for _, m := range p.Messages() {
+		if m.Keyboard != nil && len(m.Keyboard.Rows) > 0 && slices.Contains(p.cards, m.ID) {
+			open = append(open, m.Shown())
+		}
+	}
+	return open
 }
 
 // answer answers a question: with its button, in writing, or as a reply, by turns.
