@@ -44,7 +44,7 @@ type Outbox struct {
 
 	mu      sync.Mutex
 	ctx     context.Context             // of Run, nil before and after
-	early   []func(run context.Context) // quick calls from before Run
+	early   []func(run context.Context) // what was asked for before Run
 	lanes   map[store.ChatID]*lane
 	moved   map[store.ChatID]store.ChatID // groups that got a new id since the start
 	settles []settlement

@@ -17,20 +17,28 @@ const typingEvery = 4 * time.Second
 // Typing shows "typing…" until stop is called or Run ends. When stop returns no further call is on its way; call it
 // before committing the answer. While messages wait in the chat, or Telegram asked it to wait, "typing…" is left out.
 func (o *Outbox) Typing(to store.Address) (stop func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ctx == nil {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(o.ctx)
-	ended := make(chan struct{})
-	o.work.Go(func() {
-		defer close(ended)
-		o.keepTyping(ctx, to)
+	var cancel context.CancelFunc
+	stopped, ended := false, make(chan struct{})
+	o.whenRunning(func(run context.Context) {
+		if stopped {
+			return
+		}
+		var ctx context.Context
+		ctx, cancel = context.WithCancel(run)
+		o.work.Go(func() {
+			defer close(ended)
+			o.keepTyping(ctx, to)
+		})
 	})
 	return sync.OnceFunc(func() {
-		cancel()
-		<-ended
+		o.mu.Lock()
+		stopped = true
+		end := cancel
+		o.mu.Unlock()
+		if end != nil {
+			end()
+			<-ended
+		}
 	})
 }
 
@@ -96,18 +104,11 @@ func (o *Outbox) Answer(callbackID, text string, alert bool) {
 	})
 }
 
-// maxEarly bounds the quick calls that wait for Run: a press may be handled a moment before it.
+// maxEarly bounds what waits for Run: a message or a press may be handled a moment before it.
 const maxEarly = 100
 
-// quick makes a best-effort call at once, beside the lanes.
-func (o *Outbox) quick(what string, chat store.ChatID, call func(context.Context) error) {
-	begin := func(run context.Context) {
-		o.work.Go(func() {
-			ctx, cancel := bounded(run, quickTime)
-			defer cancel()
-			o.shrug(ctx, what, chat, call(ctx))
-		})
-	}
+// whenRunning calls begin, with mu held: now, or when Run begins.
+func (o *Outbox) whenRunning(begin func(run context.Context)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -116,6 +117,17 @@ func (o *Outbox) quick(what string, chat store.ChatID, call func(context.Context
 	case len(o.early) < maxEarly:
 		o.early = append(o.early, begin)
 	}
+}
+
+// quick makes a best-effort call at once, beside the lanes.
+func (o *Outbox) quick(what string, chat store.ChatID, call func(context.Context) error) {
+	o.whenRunning(func(run context.Context) {
+		o.work.Go(func() {
+			ctx, cancel := bounded(run, quickTime)
+			defer cancel()
+			o.shrug(ctx, what, chat, call(ctx))
+		})
+	})
 }
 
 // shrug logs the error of a call that nothing depends on.
