@@ -43,6 +43,7 @@ type turnView struct {
 	// preview is when the growing answer may be shown next; zero before its first words. shown says that it was.
 	preview time.Time
 	shown   bool
+	wanted  bool // the outbox was asked to show a progress message
 }
 
 const (
@@ -333,6 +334,7 @@ func (t *turnView) content() outbox.Content {
 // and what only waits for a person has its card.
 func (v *View) progress(t *turnView) {
 	if c := t.content(); t.turn.Job == "" && t.moves() {
+		t.wanted = true
 		v.out.Preview(progressSlot(t.turn.ID), t.turn.Address, c)
 	}
 }
@@ -432,9 +434,10 @@ func (v *View) ended(tx *store.Tx, turn agent.Turn, text string) error {
 func (v *View) close(tx *store.Tx, turn agent.Turn, last ...outbox.Item) error {
 	v.mu.Lock()
 	var c outbox.Content
+	wanted := false
 	if t := v.turns[turn.ID]; t != nil && turn.Job == "" {
 		t.notice = ""
-		c = t.content()
+		c, wanted = t.content(), t.wanted
 	}
 	v.mu.Unlock()
 	tx.OnCommit(func() { v.forget(turn) })
@@ -444,14 +447,14 @@ func (v *View) close(tx *store.Tx, turn agent.Turn, last ...outbox.Item) error {
 	}
 	progress := outbox.Item{To: turn.Address, Slot: progressSlot(turn.ID), HTML: c.HTML, Plain: c.Plain, Silent: true}
 	switch {
-	case c.Plain == "" && shown:
-		progress.Kind = outbox.Delete
-		last = append(last, progress)
-	case c.Plain == "":
+	case c.Plain == "" || !shown && turn.State == agent.Stopped: // what tells of a stop names the calls itself
+		if progress.Kind = outbox.Delete; wanted {
+			last = append(last, progress)
+		}
 	case shown:
 		progress.Kind = outbox.Edit
 		last = append(last, progress)
-	case turn.State != agent.Stopped: // what tells of a stop names the calls itself
+	default:
 		last = slices.Insert(last, 0, progress)
 	}
 	return v.out.Put(tx, last...)
