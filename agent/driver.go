@@ -233,55 +233,6 @@ func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 	return Started, d.begin(tx, &s, append(kept, in))
 }
 
-// hold keeps a session's turn from asking the model while more messages for it are on their way, or ends that.
-func (d *Driver) hold(id store.SessionID, more bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	held := d.held[id]
-	switch {
-	case more && held == nil:
-		d.held[id] = make(chan struct{})
-	case !more && held != nil:
-		close(held)
-		delete(d.held, id)
-	}
-}
-
-// gathered waits until no more messages are on their way.
-func (d *Driver) gathered(ctx context.Context, id store.SessionID) {
-	d.mu.Lock()
-	held := d.held[id]
-	d.mu.Unlock()
-	if held == nil {
-		return
-	}
-	limit := time.NewTimer(gatherTime)
-	defer limit.Stop()
-	select {
-	case <-held:
-	case <-ctx.Done():
-	case <-limit.C:
-		d.hold(id, false)
-	}
-}
-
-// Expect tells that further messages are about to be submitted at an address, as Input.More does; Gathered that they
-// have come, whatever became of them.
-func (d *Driver) Expect(at store.Address) error { return d.holdAt(at, true) }
-
-// Gathered ends Expect.
-func (d *Driver) Gathered(at store.Address) error { return d.holdAt(at, false) }
-
-func (d *Driver) holdAt(at store.Address, more bool) error {
-	return d.DB.View(func(tx *store.Tx) error {
-		s, ok, err := SessionAt(tx, at)
-		if ok {
-			d.hold(s.ID, more)
-		}
-		return err
-	})
-}
-
 // begin opens a turn with these messages, in their order.
 func (d *Driver) begin(tx *store.Tx, s *Session, inputs []Input) error {
 	last := inputs[len(inputs)-1]
@@ -307,33 +258,6 @@ func (d *Driver) open(tx *store.Tx, s *Session, turn Turn) error {
 		return fmt.Errorf("beginning a turn: %w", err)
 	}
 	return d.View.Emit(tx, TurnBegan{Turn: turn})
-}
-
-// takeMail empties a session's mailbox.
-func takeMail(tx *store.Tx, id store.SessionID) (inputs []Input, err error) {
-	waiting, err := mailboxes.All(tx, store.Prefix(id))
-	if err != nil || len(waiting) == 0 {
-		return nil, err
-	}
-	for _, m := range waiting {
-		inputs = append(inputs, m.Input)
-	}
-	_, err = mailboxes.DeletePrefix(tx, store.Prefix(id))
-	return inputs, err
-}
-
-// moveMail gives what waits in one session to another.
-func moveMail(tx *store.Tx, from, to store.SessionID) error {
-	inputs, err := takeMail(tx, from)
-	for _, in := range inputs {
-		if err == nil {
-			_, err = store.Append(tx, mailboxes, to, mail{Input: in})
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("moving waiting messages: %w", err)
-	}
-	return nil
 }
 
 // sessionAt is the session of an address; the first message there makes it.
@@ -367,82 +291,6 @@ func newSessionAt(tx *store.Tx, at store.Address, model string) (Session, error)
 
 // MainAgent is the id of the agent that people talk to.
 const MainAgent = "main"
-
-// Fresh gives an address a new, empty session within the caller's commit; the model chosen for the old one stays, and
-// so do messages that wait. A turn under way in the old one is stopped.
-func (d *Driver) Fresh(tx *store.Tx, at store.Address) error {
-	old, ok, err := SessionAt(tx, at)
-	if err != nil {
-		return err
-	}
-	if ok {
-		if _, err := d.stop(tx, old); err != nil {
-			return err
-		}
-		if err := d.Gate.EndSession(tx, old.ID); err != nil {
-			return err
-		}
-	}
-	fresh, err := newSessionAt(tx, at, old.Model)
-	if err != nil || !ok || old.Turn != "" {
-		return err // a turn that is being stopped names what waits, and moves it then
-	}
-	return moveMail(tx, old.ID, fresh.ID)
-}
-
-// Stop ends the turn under way at an address within the caller's commit, and says whether there was one. What had been
-// done is told by a TurnStopped.
-func (d *Driver) Stop(tx *store.Tx, at store.Address) (bool, error) {
-	s, ok, err := SessionAt(tx, at)
-	if err != nil || !ok {
-		return false, err
-	}
-	return d.stop(tx, s)
-}
-
-// StopAll ends every turn, those of jobs too, and says how many there were.
-func (d *Driver) StopAll(tx *store.Tx) (int, error) {
-	var all []Session
-	err := sessions.Scan(tx, nil, func(_ store.SessionID, s Session) (bool, error) {
-		if s.Turn != "" {
-			all = append(all, s)
-		}
-		return true, nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	for _, s := range all {
-		if _, err := d.stop(tx, s); err != nil {
-			return 0, err
-		}
-	}
-	return len(all), nil
-}
-
-// stop marks a session's turn, so that it ends as stopped even if the program dies first, and cuts what runs.
-func (d *Driver) stop(tx *store.Tx, s Session) (bool, error) {
-	if s.Turn == "" {
-		return false, nil
-	}
-	turn, ok, err := turns.Get(tx, s.Turn)
-	if err != nil || !ok {
-		return false, err
-	}
-	turn.State = Stopping
-	if err := turns.Put(tx, turn.ID, turn); err != nil {
-		return false, fmt.Errorf("stopping a turn: %w", err)
-	}
-	tx.OnCommit(func() {
-		d.wake(s.ID)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if live := d.live[s.ID]; live != nil {
-			live.cut(turn.ID)
-		}
-	})
-	return true, nil
-}
 
 // Compact asks for a compaction of an address's session, once its turn is over; its end is told by a Compacted. It says
 // false when there is no session yet.

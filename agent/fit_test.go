@@ -269,8 +269,14 @@ func TestCutBeforeKeepsWholeTurns(t *testing.T) {
 		underWay store.TurnID
 		want     int
 	}{
-		{2, "", 4}, {1, "", 6}, {0, "", 8}, {3, "", 0}, {9, "", 0},
-		{2, k.turn, 0}, {1, k.turn, 4}, {0, k.turn, 6},
+		{2, "", 4},
+		{1, "", 6},
+		{0, "", 8},
+		{3, "", 0},
+		{9, "", 0},
+		{2, k.turn, 0},
+		{1, k.turn, 4},
+		{0, k.turn, 6},
 	} {
 		if got := cutBefore(k.entries, tt.keep, tt.underWay); got != tt.want {
 			t.Errorf("keeping %d of it with %q under way cuts before %d, want %d", tt.keep, tt.underWay, got, tt.want)

@@ -223,7 +223,8 @@ func TestGuidanceNamesOnlyWhatIsOffered(t *testing.T) {
 		if wants := len(got) > 0; wants != slices.ContainsFunc(crossTool, func(g struct {
 			text  string
 			needs []string
-		}) bool {
+		},
+		) bool {
 			return !slices.ContainsFunc(g.needs, func(n string) bool { return !slices.Contains(names, n) })
 		}) {
 			t.Fatalf("there is guidance: %v, with %v", wants, names)
