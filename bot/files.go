@@ -23,9 +23,9 @@ func (f Files) Keep(name string, r io.Reader, size int64) (string, error) {
 	return f.Out.Keep(name, r, size)
 }
 
-// Send puts a kept file in the outbox, within the caller's commit.
+// Send puts a kept file in the outbox, within the caller's commit. The answer that follows it makes the sound.
 func (f Files) Send(tx *store.Tx, to store.Address, file tools.File) error {
-	item := outbox.Item{To: to, Kind: outbox.Upload, File: &outbox.File{Handle: file.Handle, Name: file.Name, Kind: fileKinds[file.Kind]}}
+	item := outbox.Item{To: to, Kind: outbox.Upload, Silent: true, File: &outbox.File{Handle: file.Handle, Name: file.Name, Kind: fileKinds[file.Kind]}}
 	if file.Caption != "" {
 		caption := render.Head(file.Caption)
 		item.HTML, item.Plain = caption.HTML, caption.Plain

@@ -69,6 +69,9 @@ func (in *Intake) read(ctx context.Context, messages []*models.Message) (input a
 				continue
 			}
 			input.Files = append(input.Files, saved)
+			if m.Voice != nil {
+				complaints = append(complaints, "I can't hear voice notes: no speech model is configured. It is kept as "+saved.Path+".")
+			}
 		}
 	}
 	// Telegram splits a long paste at its limit, without a break of its own.

@@ -16,6 +16,7 @@ import (
 	"nod/approvals"
 	"nod/bot/inbox"
 	"nod/bot/outbox"
+	"nod/bot/render"
 	"nod/scheduler"
 	"nod/store"
 	"nod/tools/secrets"
@@ -36,7 +37,8 @@ type Router struct {
 	Vault   *secrets.Vault
 	Poller  interface{ LastPoll() time.Time }
 	Inbox   *inbox.Inbox
-	Home    string // NOD_HOME, for custom commands
+	Home    string        // NOD_HOME, for custom commands
+	Sandbox func() string // how strongly commands are kept in, in a few words
 	Log     *slog.Logger
 	Access  Access
 	Me      models.User
@@ -290,6 +292,12 @@ func (q *request) say(tx *store.Tx, markdown string) error {
 	return q.View.reply(tx, q.at, q.replyTo(), markdown, nil)
 }
 
+// complain says what of a message could not be had. It may name a file, so it is no Markdown; an answer that follows
+// makes the sound.
+func (q *request) complain(tx *store.Tx, text string, silent bool) error {
+	return q.Out.Put(tx, outbox.Item{To: q.at, HTML: render.Escape(text), Plain: text, ReplyTo: q.replyTo(), Silent: silent})
+}
+
 // replyTo is the message that an answer refers to: in groups the one that asked.
 func (q *request) replyTo() store.MessageID {
 	if !q.group() {
@@ -407,14 +415,14 @@ func (q *request) submit(ctx context.Context) error {
 	input, complaint := q.Intake.read(ctx, q.messages)
 	input.Edited, input.More = q.edited, q.Inbox.More(q.update)
 	if input.Text == "" && len(input.Files) == 0 && complaint != "" {
-		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, complaint), q.done(tx)) })
+		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.complain(tx, complaint, false), q.done(tx)) })
 	}
 	return q.DB.Update(func(tx *store.Tx) (err error) {
 		if input.Deciders, input.Cards, err = q.Access.Judges(tx, q.person, q.at); err != nil {
 			return err
 		}
 		if complaint != "" {
-			if err := q.say(tx, complaint); err != nil {
+			if err := q.complain(tx, complaint, true); err != nil {
 				return err
 			}
 		}
