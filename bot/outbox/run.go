@@ -15,10 +15,7 @@ const slotLife = 30 * 24 * time.Hour
 // Run delivers until ctx ends; calls that run then are given graceTime, and what was delivered is recorded. It returns
 // an error only when the database can't be read at the start. An Outbox runs once.
 func (o *Outbox) Run(ctx context.Context) error {
-	queued, err := o.start()
-	if err != nil {
-		return fmt.Errorf("starting the outbox: %w", err)
-	}
+	// The lanes open before the queue is read: what is committed after the reading wakes its lane by itself.
 	o.mu.Lock()
 	o.ctx = ctx
 	for _, begin := range o.early {
@@ -26,6 +23,11 @@ func (o *Outbox) Run(ctx context.Context) error {
 	}
 	o.early = nil
 	o.mu.Unlock()
+	queued, err := o.start()
+	if err != nil {
+		o.close()
+		return fmt.Errorf("starting the outbox: %w", err)
+	}
 	for _, chat := range queued {
 		o.wake(chat)
 	}
@@ -33,16 +35,21 @@ func (o *Outbox) Run(ctx context.Context) error {
 	var settler sync.WaitGroup
 	settler.Go(func() { o.settler(settling) })
 	<-ctx.Done()
-	o.mu.Lock()
-	o.ctx = nil
-	o.mu.Unlock()
-	o.work.Wait()
+	o.close()
 	stop()
 	settler.Wait()
 	if err := o.files.Close(); err != nil {
 		return fmt.Errorf("closing the outbox folder: %w", err)
 	}
 	return nil
+}
+
+// close shuts the lanes and waits for what they do. Those of a failed start end with the program.
+func (o *Outbox) close() {
+	o.mu.Lock()
+	o.ctx = nil
+	o.mu.Unlock()
+	o.work.Wait()
 }
 
 // start tidies up and finds the chats that have something queued.
