@@ -15,6 +15,8 @@ const slotLife = 30 * 24 * time.Hour
 // Run delivers until ctx ends; calls that run then are given graceTime, and what was delivered is recorded. It returns
 // an error only when the database can't be read at the start. An Outbox runs once.
 func (o *Outbox) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	// The lanes open before the queue is read: what is committed after the reading wakes its lane by itself.
 	o.mu.Lock()
 	o.ctx = ctx
@@ -25,6 +27,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	o.mu.Unlock()
 	queued, err := o.start()
 	if err != nil {
+		cancel()
 		o.close()
 		return fmt.Errorf("starting the outbox: %w", err)
 	}
@@ -44,7 +47,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// close shuts the lanes and waits for what they do. Those of a failed start end with the program.
+// close shuts the lanes, once ctx has ended, and waits for what they do.
 func (o *Outbox) close() {
 	o.mu.Lock()
 	o.ctx = nil
