@@ -50,6 +50,7 @@ type Inbox struct {
 	mu        sync.Mutex
 	ctx       context.Context // of Run, nil before and after
 	lanes     map[laneKey]*lane
+	litter    litter
 	work      sync.WaitGroup
 }
 
@@ -114,6 +115,9 @@ func (in *Inbox) Receive(batch []json.RawMessage) (fresh int, err error) {
 	var came []entry
 	err = in.db.Update(func(tx *store.Tx) error {
 		came, fresh = nil, 0
+		if err := in.sweep(tx); err != nil {
+			return err
+		}
 		newest, err := in.newest(tx)
 		if err != nil {
 			return err
@@ -191,11 +195,4 @@ func (in *Inbox) Waiting() (n int) {
 		return rows.Scan(tx, nil, func(store.UpdateID, waiting) (bool, error) { n++; return true, nil })
 	})
 	return n
-}
-
-func (in *Inbox) drops(tx *store.Tx, u *models.Update) (bool, error) {
-	if in.opts.Drop == nil {
-		return false, nil
-	}
-	return in.opts.Drop(tx, u)
 }

@@ -32,7 +32,7 @@ func (in *Inbox) Run(ctx context.Context) error {
 	in.ctx = nil
 	in.mu.Unlock()
 	in.work.Wait()
-	return nil
+	return in.db.Update(in.sweep)
 }
 
 func (in *Inbox) start(ctx context.Context) error {
@@ -239,6 +239,11 @@ func (in *Inbox) deliver(ctx context.Context, group []entry) {
 
 // attempt hands the group over once. What was committed with done is handled, whatever follows it.
 func (in *Inbox) attempt(ctx context.Context, group []entry) error {
+	if len(group) == 1 {
+		if dropped, err := in.discard(&group[0]); dropped || err != nil {
+			return err
+		}
+	}
 	var handled atomic.Bool
 	done := func(tx *store.Tx) error {
 		for i := range group {
