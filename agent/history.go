@@ -58,6 +58,7 @@ func (s *session) ask(ctx context.Context, turn Turn, record Session) (llm.Answe
 	if !errors.As(err, &refused) || refused.Kind != llm.KindOverflow {
 		return answer, err
 	}
+	s.View.Show(Delayed{Turn: turn, Notice: llm.Notice{Model: record.Model, Err: refused}})
 	// The client has learned the window, if the service told it.
 	budget = min(budget, s.budget(record.Model)-s.around) / 2
 	req.Messages = s.messages(newHistory(record, s.entries).fit(budget))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"nod/agent"
 	"nod/agent/llm"
@@ -38,7 +39,7 @@ func failure(err error) (text, hint string) {
 
 func modelFailure(e *llm.Error) (text, hint string) {
 	text = sentence(e.Kind.String())
-	if e.Message != "" {
+	if e.Message != "" && e.Kind != llm.KindTruncated { // that one is ours
 		text += " It says: " + clean(e.Message)
 	}
 	switch e.Kind {
@@ -53,7 +54,7 @@ func modelFailure(e *llm.Error) (text, hint string) {
 	case llm.KindRateLimited:
 		hint = "Wait a little and send it again."
 		if e.After > 0 {
-			hint = fmt.Sprintf("Send it again in %s.", e.After.Round(1e9))
+			hint = fmt.Sprintf("Send it again in %s.", e.After.Round(time.Second))
 		}
 	case llm.KindTruncated:
 		hint = "Send “go on” or ask again."
@@ -63,6 +64,21 @@ func modelFailure(e *llm.Error) (text, hint string) {
 		hint = "Use /new if it stays, or choose another model with /model."
 	}
 	return text, hint
+}
+
+// delayNotice is the line that tells of a delay: while it lasts, and when it is over.
+type delayNotice struct{ now, later string }
+
+func noticeOf(n llm.Notice) delayNotice {
+	why := ": " + n.Err.Kind.String() + "."
+	switch {
+	case n.Next != "":
+		going := "↪ Going on with " + n.Next + why
+		return delayNotice{going, going}
+	case n.Err.Kind == llm.KindOverflow:
+		return delayNotice{"⏳ Asking again with less of what was said before" + why, "↻ Asked again with less of what was said before" + why}
+	}
+	return delayNotice{"⏳ Trying again in " + n.Wait.Round(time.Second).String() + why, "↻ Asked again" + why}
 }
 
 // sentence makes a phrase into a sentence.

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,7 +39,7 @@ type View struct {
 type turnView struct {
 	turn   agent.Turn
 	lines  []progressLine
-	notice string
+	notice delayNotice
 	typing func() // ends "typing…"; nil while it is not shown
 	// preview is when the growing answer may be shown next; zero before its first words. shown says that it was.
 	preview time.Time
@@ -202,7 +203,7 @@ func (v *View) delayed(e agent.Delayed) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	t := v.turnOf(e.Turn)
-	t.notice = e.Notice.String()
+	t.notice = noticeOf(e.Notice)
 	v.progress(t)
 }
 
@@ -220,7 +221,7 @@ func (v *View) commented(tx *store.Tx, e agent.Commented) error {
 	tx.OnCommit(func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		t.preview, t.shown, t.notice = time.Time{}, false, ""
+		t.preview, t.shown, t.notice.now = time.Time{}, false, ""
 		if said := firstLine(render.Preview(e.Text).Plain); said != "" {
 			t.lines = append(t.lines, progressLine{html: "<i>" + render.Escape(said) + "</i>", text: said})
 		}
@@ -247,7 +248,7 @@ func (v *View) callChanged(e agent.CallChanged) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	t := v.turnOf(e.Turn)
-	t.notice = ""
+	t.notice.now = ""
 	t.note(e.Call)
 	if e.Call.State == tools.AwaitingApproval {
 		t.quiet()
@@ -324,8 +325,8 @@ func (t *turnView) content() outbox.Content {
 	for _, l := range lines {
 		html, plain = append(html, l.html), append(plain, l.text)
 	}
-	if t.notice != "" {
-		html, plain = append(html, "⏳ "+render.Escape(t.notice)), append(plain, "⏳ "+t.notice)
+	if notice := cmp.Or(t.notice.now, t.notice.later); notice != "" {
+		html, plain = append(html, render.Escape(notice)), append(plain, notice)
 	}
 	return outbox.Content{HTML: strings.Join(html, "\n"), Plain: strings.Join(plain, "\n"), Silent: true}
 }
@@ -341,7 +342,7 @@ func (v *View) progress(t *turnView) {
 
 // moves says whether there is more to show than calls that wait for a person.
 func (t *turnView) moves() bool {
-	return t.notice != "" || slices.ContainsFunc(t.lines, func(l progressLine) bool { return l.text != "" && !l.waits })
+	return t.notice.now != "" || slices.ContainsFunc(t.lines, func(l progressLine) bool { return l.text != "" && !l.waits })
 }
 
 // beforeCard has the progress message shown above the first card of its turn rather than below.
@@ -430,13 +431,16 @@ func (v *View) ended(tx *store.Tx, turn agent.Turn, text string) error {
 }
 
 // close puts a turn's last messages in the outbox, and leaves the progress message in its last state. One that was not
-// shown yet comes before them; one that told of nothing but a delay goes.
+// shown yet comes before them; one that has nothing left to tell goes.
 func (v *View) close(tx *store.Tx, turn agent.Turn, last ...outbox.Item) error {
 	v.mu.Lock()
 	var c outbox.Content
 	wanted := false
 	if t := v.turns[turn.ID]; t != nil && turn.Job == "" {
-		t.notice = ""
+		t.notice.now = ""
+		if turn.State == agent.Failed { // what went wrong is told by itself
+			t.notice.later = ""
+		}
 		c, wanted = t.content(), t.wanted
 	}
 	v.mu.Unlock()

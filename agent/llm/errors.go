@@ -78,7 +78,8 @@ func (e *Error) elsewhere() bool {
 	return e.retryable() || e.Kind == KindAuth || e.Kind == KindQuota || e.Kind == KindNotFound
 }
 
-// Notice tells that an answer takes longer because the client waits for a service or changes to another model.
+// Notice tells that an answer takes longer because the client waits for a service or changes to another model, or its
+// caller asks again.
 type Notice struct {
 	Model string        // the model that failed
 	Next  string        // the model that takes over; "" while waiting for the same one
