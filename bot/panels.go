@@ -267,6 +267,7 @@ func (q *request) status(tx *store.Tx, _ string) error {
 		fmt.Sprintf("Waiting to be sent: %d", unsent),
 		fmt.Sprintf("Waiting for a person: %d", len(waiting)),
 		fmt.Sprintf("Jobs: %d, running: %d", len(jobs), running),
+		"Sandbox for commands: " + q.Sandbox(),
 		"Database: " + sizeText(q.DB.Size()),
 	}, "  \n"))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,6 +121,17 @@ type request struct {
 
 func (q *request) first() *models.Message { return q.messages[0] }
 
+// text is the whole of what was written, also where Telegram split it.
+func (q *request) text() string { return textOfAll(q.messages) }
+
+// hasFile says whether a file came along.
+func (q *request) hasFile() bool {
+	return slices.ContainsFunc(q.messages, func(m *models.Message) bool {
+		_, file := fileOf(m)
+		return file
+	})
+}
+
 // group says whether several people can read along.
 func (q *request) group() bool { return q.first().Chat.Type != models.ChatTypePrivate }
 
@@ -188,11 +200,9 @@ func (q *request) meet() error {
 
 // route is the one place where it is decided what a message is.
 func (q *request) route(ctx context.Context) error {
-	name, args, isCommand, forOther := parseCommand(textOf(q.first()), q.Me.Username)
+	name, args, isCommand, forOther := parseCommand(q.text(), q.Me.Username)
 	borrowed := forwardedFrom(q.first()) != "" // then the words are nobody's order or answer
-	if len(q.messages) > 1 || q.edited || borrowed {
-		isCommand = false
-	}
+	isCommand = isCommand && !borrowed
 	known := q.person.Role == Owner || q.person.Role == Guest
 	switch {
 	case isCommand && forOther:
@@ -207,15 +217,17 @@ func (q *request) route(ctx context.Context) error {
 		}
 	}
 	switch {
+	case isCommand && q.edited: // Telegram also tells of edits that changed nothing
+		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, editedCommandText), q.done(tx)) })
 	case isCommand:
 		return q.command(ctx, name, args)
 	case q.edited, borrowed:
 		return q.submit(ctx)
 	}
-	if handled, err := q.replyToCard(); handled || err != nil {
+	if handled, err := q.replyToCard(ctx); handled || err != nil {
 		return err
 	}
-	if handled, err := q.answerOpenQuestion(); handled || err != nil {
+	if handled, err := q.answerOpenQuestion(ctx); handled || err != nil {
 		return err
 	}
 	return q.submit(ctx)
@@ -238,7 +250,7 @@ func (q *request) heard(command string, isCommand bool) (bool, error) {
 // stranger pairs whoever brings a code, and tells anybody else once a day that this is a private bot.
 func (q *request) stranger(name, args string, isCommand bool) error {
 	code := ""
-	if isCommand && name == "start" && q.person.Role != Ignored {
+	if isCommand && name == "start" && q.person.Role != Ignored && !q.edited {
 		code = args
 	}
 	return q.DB.Update(func(tx *store.Tx) error {
@@ -306,10 +318,10 @@ func (q *request) replyTo() store.MessageID {
 	return store.MessageID(q.first().ID)
 }
 
-// replyToCard takes a reply to a card as its decision: a reason to reject, or an answer.
-func (q *request) replyToCard() (bool, error) {
-	to := q.first().ReplyToMessage
-	text := textOf(q.first())
+// replyToCard takes a reply to a card as its decision: a reason to reject, or an answer. A file that comes along is a
+// message of its own.
+func (q *request) replyToCard(ctx context.Context) (bool, error) {
+	to, text := q.first().ReplyToMessage, q.text()
 	if to == nil || text == "" {
 		return false, nil
 	}
@@ -327,23 +339,19 @@ func (q *request) replyToCard() (bool, error) {
 		p, found, err = q.Gate.Get(tx, id)
 		return err
 	})
-	if err != nil || !found || !p.Open() {
+	if err != nil || !found || !p.Open() || p.Kind == approvals.Interrupted {
 		return false, err
 	}
-	decision := approvals.Decision{Verb: approvals.VerbReject, Reason: text}
-	switch p.Kind {
-	case approvals.Asked:
-		return true, q.answer(p, text)
-	case approvals.Interrupted:
-		return false, nil
+	if p.Kind == approvals.Asked {
+		return true, q.answer(ctx, p, text)
 	}
-	return true, q.decide(p.ID, decision, q.done)
+	return true, q.decide(p.ID, approvals.Decision{Verb: approvals.VerbReject, Reason: text}, q.files(ctx), q.done)
 }
 
 // answerOpenQuestion takes a plain message as the answer to the question that waits in this conversation.
-func (q *request) answerOpenQuestion() (bool, error) {
-	text := textOf(q.first())
-	if _, file := fileOf(q.first()); file || text == "" {
+func (q *request) answerOpenQuestion(ctx context.Context) (bool, error) {
+	text := q.text()
+	if q.hasFile() || text == "" {
 		return false, nil
 	}
 	var open []approvals.Pending
@@ -356,7 +364,7 @@ func (q *request) answerOpenQuestion() (bool, error) {
 	}
 	for _, p := range open {
 		if p.Kind == approvals.Asked && p.Request.Cards == q.at && decides(p, q.person.ID) {
-			return true, q.answer(p, text)
+			return true, q.answer(ctx, p, text)
 		}
 	}
 	return false, nil
@@ -364,7 +372,7 @@ func (q *request) answerOpenQuestion() (bool, error) {
 
 // answer answers a question. A secret goes into the vault in the commit of the answer, which does not hold it, and the
 // message that brought it is deleted.
-func (q *request) answer(p approvals.Pending, text string) error {
+func (q *request) answer(ctx context.Context, p approvals.Pending, text string) error {
 	if q.Inbox.More(q.update) {
 		if err := q.Driver.Expect(q.at); err != nil {
 			return err
@@ -372,7 +380,7 @@ func (q *request) answer(p approvals.Pending, text string) error {
 	}
 	name := p.Question.Secret
 	if name == "" {
-		return q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: text}, q.done)
+		return q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: text}, q.files(ctx), q.done)
 	}
 	return q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: "(kept as " + name + ")"}, func(tx *store.Tx) error {
 		if err := q.Vault.Set(tx, name, strings.TrimSpace(text)); err != nil {
@@ -383,7 +391,7 @@ func (q *request) answer(p approvals.Pending, text string) error {
 			return err
 		}
 		return q.Out.Put(tx, outbox.Item{To: q.at, Slot: typed, Kind: outbox.Delete})
-	}, q.done)
+	}, q.files(ctx), q.done)
 }
 
 func decides(p approvals.Pending, id store.UserID) bool {
@@ -417,22 +425,32 @@ func (q *request) submit(ctx context.Context) error {
 	if input.Text == "" && len(input.Files) == 0 && complaint != "" {
 		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.complain(tx, complaint, false), q.done(tx)) })
 	}
-	return q.DB.Update(func(tx *store.Tx) (err error) {
-		if input.Deciders, input.Cards, err = q.Access.Judges(tx, q.person, q.at); err != nil {
+	return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.enter(tx, input, complaint), q.done(tx)) })
+}
+
+// enter gives what was read of a message to its session.
+func (q *request) enter(tx *store.Tx, input agent.Input, complaint string) (err error) {
+	if input.Deciders, input.Cards, err = q.Access.Judges(tx, q.person, q.at); err != nil {
+		return err
+	}
+	if complaint != "" {
+		if err := q.complain(tx, complaint, true); err != nil {
 			return err
 		}
-		if complaint != "" {
-			if err := q.complain(tx, complaint, true); err != nil {
-				return err
-			}
-		}
-		receipt, err := q.Driver.Submit(tx, input)
-		if err != nil {
-			return err
-		}
-		if receipt == agent.Queued {
-			tx.OnCommit(func() { q.Out.React(q.at.Chat, input.Message, "👀") })
-		}
-		return q.done(tx)
-	})
+	}
+	receipt, err := q.Driver.Submit(tx, input)
+	if err == nil && receipt == agent.Queued {
+		tx.OnCommit(func() { q.Out.React(q.at.Chat, input.Message, "👀") })
+	}
+	return err
+}
+
+// files reads the files of a message whose text is a decision, and gives what puts them into the session with it.
+func (q *request) files(ctx context.Context) func(*store.Tx) error {
+	if !q.hasFile() {
+		return func(*store.Tx) error { return nil }
+	}
+	input, complaint := q.Intake.read(ctx, q.messages)
+	input.Text = "" // which is the decision's, and may be a secret
+	return func(tx *store.Tx) error { return q.enter(tx, input, complaint) }
 }

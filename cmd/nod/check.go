@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"nod/agent/llm"
@@ -44,7 +45,7 @@ func checkCommand(ctx context.Context, _ []string, out stdio) error {
 	findings := []finding{{"configuration", ok, "every setting can be used"}}
 	findings = append(findings, checkToken(ctx, cfg))
 	findings = append(findings, checkModels(ctx, cfg)...)
-	findings = append(findings, checkDatabase(ctx, cfg), checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkProcesses(), checkUser())
+	findings = append(findings, checkDatabase(ctx, cfg), checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkProcesses(), checkSandbox(cfg), checkUser())
 	return printFindings(out.out, findings)
 }
 
@@ -157,6 +158,23 @@ func checkProcesses() finding {
 		return finding{"commands", warning, level.String() + ": a command can leave processes behind on this system"}
 	}
 	return finding{"commands", ok, level.String() + ": no process outlives its command"}
+}
+
+// checkSandbox says how strongly commands are kept in.
+func checkSandbox(cfg Config) finding {
+	runner := &shell.Runner{Mode: cfg.Sandbox}
+	strength, why := runner.Strength()
+	text := runner.Describe()
+	if why != nil {
+		text += "; what is better was refused: " + strings.ReplaceAll(why.Error(), "\n", "; ")
+	}
+	switch {
+	case strength == shell.Full:
+		return finding{"sandbox", ok, text}
+	case cfg.Sandbox == shell.Required:
+		return finding{"sandbox", problem, text}
+	}
+	return finding{"sandbox", warning, text}
 }
 
 func checkUser() finding {

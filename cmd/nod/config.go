@@ -14,6 +14,7 @@ import (
 
 	"nod/agent/llm"
 	"nod/store"
+	"nod/tools/shell"
 )
 
 // Config is everything that a person can set, from the environment and from $NOD_HOME/nod.yaml. Secrets are llm.Secret,
@@ -27,6 +28,12 @@ type Config struct {
 	Owners    []store.UserID
 	Zone      *time.Location
 	Log       slog.Level
+	// Sandbox is how strong the sandbox for commands must be; Writable are folders that it lets be written beside the
+	// workspace, canonical.
+	Sandbox  shell.Mode
+	Writable []string
+	// KeyFiles are the files that a secret was read from.
+	KeyFiles []string
 	// Credentials is the folder in which systemd passes the key of the secrets on, or "".
 	Credentials string
 	// ModelGiven says that somebody named a model service; the demo uses its scripted one otherwise.
@@ -52,6 +59,7 @@ var defaultModelFacts = llm.Model{ContextWindow: 400_000, PriceIn: 0.25, PriceOu
 type loader struct {
 	env      func(string) string
 	problems []string
+	keyFiles []string
 }
 
 func (l *loader) problem(key, format string, args ...any) {
@@ -79,6 +87,9 @@ func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	c.Owners = l.owners(first(env("NOD_OWNER"), f.Owner))
 	c.Zone = l.zone(first(env("NOD_TIMEZONE"), f.Timezone))
 	c.Credentials = env("CREDENTIALS_DIRECTORY")
+	c.Sandbox = l.sandbox(first(env("NOD_SANDBOX"), f.Sandbox))
+	c.Writable = l.writable(first(env("NOD_SANDBOX_WRITABLE"), f.Writable), c.Home)
+	c.KeyFiles = l.keyFiles
 	c.Log = l.level(first(env("NOD_LOG"), f.Log, "info"))
 	if len(l.problems) > 0 {
 		return c, &configError{problems: l.problems}
@@ -132,6 +143,7 @@ func (l *loader) secret(key, value string) llm.Secret {
 			l.problem(key, "reading the file it refers to: %v", err)
 		}
 		value = string(raw)
+		l.keyFiles = append(l.keyFiles, path)
 	}
 	return llm.Secret(strings.TrimSpace(value))
 }
@@ -243,6 +255,33 @@ func (l *loader) owners(value string) (ids []store.UserID) {
 	return ids
 }
 
+func (l *loader) sandbox(value string) shell.Mode {
+	mode := shell.Mode(strings.ToLower(first(value, string(shell.Auto))))
+	if !slices.Contains(shell.Modes, mode) {
+		l.problem("NOD_SANDBOX", "%q is not one of auto, required, off", value)
+	}
+	return mode
+}
+
+// writable lists the folders that commands may write to beside the workspace.
+func (l *loader) writable(value, home string) (folders []string) {
+	for part := range strings.SplitSeq(value, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		folder := canonical(l.path("NOD_SANDBOX_WRITABLE", part, ""))
+		info, err := os.Stat(folder)
+		switch {
+		case err != nil || !info.IsDir():
+			l.problem("NOD_SANDBOX_WRITABLE", "%s is no folder", part)
+		case within(canonical(home), folder) || within(folder, canonical(home)):
+			l.problem("NOD_SANDBOX_WRITABLE", "%s and NOD_HOME %s must not contain each other", part, home)
+		}
+		folders = append(folders, folder)
+	}
+	return folders
+}
+
 func (l *loader) zone(name string) *time.Location {
 	if name == "" || name == "Local" { // which is no name that a job could keep
 		return systemZone(l.env)
@@ -303,4 +342,13 @@ func (c Config) secrets() []string {
 		}
 	}
 	return all
+}
+
+// private are the paths that neither tools nor sandboxed commands may reach.
+func (c Config) private() []string {
+	paths := append([]string{c.Home, socketPath(c.Home)}, c.KeyFiles...)
+	if c.Credentials != "" {
+		paths = append(paths, c.Credentials)
+	}
+	return paths
 }

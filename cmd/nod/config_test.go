@@ -16,6 +16,7 @@ import (
 
 	"nod/agent/llm"
 	"nod/store"
+	"nod/tools/shell"
 )
 
 const (
@@ -78,7 +79,7 @@ func TestConfigDefaults(t *testing.T) {
 	want := Config{
 		Token: goodToken, API: "https://api.telegram.org", Home: s.env["NOD_HOME"], Workspace: s.env["NOD_WORKSPACE"],
 		Models:     []llm.Model{{Name: "gpt-5-mini", APIKey: aKey, ContextWindow: 400_000, PriceIn: 0.25, PriceOut: 2, Vision: true}},
-		ModelGiven: true, Log: slog.LevelInfo,
+		ModelGiven: true, Log: slog.LevelInfo, Sandbox: shell.Auto,
 	}
 	zone := c.Zone.String()
 	c.Zone = nil
@@ -106,6 +107,8 @@ workspace: DIR/file
 owner: 1, 2
 timezone: Asia/Tokyo
 log: debug
+sandbox: off
+sandbox_writable: /usr, /bin
 `, nil)
 	delete(s.env, "TELEGRAM_BOT_TOKEN")
 	delete(s.env, "NOD_WORKSPACE")
@@ -114,7 +117,8 @@ log: debug
 		t.Fatal(err)
 	}
 	if c.Token[:6] != "999999" || c.API != "http://file.test" || c.Models[0].APIKey != "sk-file" || c.Models[0].BaseURL != "http://file.test/v1" ||
-		c.Models[0].Name != "file-model" || filepath.Base(c.Workspace) != "file" || c.Zone.String() != "Asia/Tokyo" || c.Log != slog.LevelDebug {
+		c.Models[0].Name != "file-model" || filepath.Base(c.Workspace) != "file" || c.Zone.String() != "Asia/Tokyo" || c.Log != slog.LevelDebug ||
+		c.Sandbox != shell.Off || len(c.Writable) != 2 {
 		t.Errorf("%+v", c)
 	}
 	if diff := cmp.Diff([]store.UserID{1, 2}, c.Owners); diff != "" {
@@ -216,6 +220,10 @@ func TestProblemsNameTheirKeys(t *testing.T) {
 		"a workspace above the home":                    {"", map[string]string{"NOD_WORKSPACE": "DIR"}, []string{"NOD_WORKSPACE: "}},
 		"a workspace in the home":                       {"", map[string]string{"NOD_WORKSPACE": "DIR/home/work"}, []string{"NOD_WORKSPACE: "}},
 		"a workspace that is the home":                  {"", map[string]string{"NOD_WORKSPACE": "DIR/x/../home/"}, []string{"NOD_WORKSPACE: "}},
+		"a bad sandbox":                                 {"sandbox: loose", nil, []string{`NOD_SANDBOX: "loose" is not one of auto, required, off`}},
+		"nothing to write to":                           {"sandbox_writable: /nowhere", nil, []string{"NOD_SANDBOX_WRITABLE: /nowhere is no folder"}},
+		"the home to write to":                          {"", map[string]string{"NOD_SANDBOX_WRITABLE": "DIR/home"}, []string{"NOD_SANDBOX_WRITABLE: "}},
+		"all there is to write to":                      {"sandbox_writable: /", nil, []string{"NOD_SANDBOX_WRITABLE: / and NOD_HOME"}},
 		"everything at once": {
 			"log: loud\nfoo: 1\n", map[string]string{"TELEGRAM_BOT_TOKEN": "x", "NOD_OWNER": "x", "NOD_TIMEZONE": "x", "NOD_TELEGRAM_API": "x", "NOD_WORKSPACE": "DIR"},
 			[]string{"nod.yaml: line 2", "TELEGRAM_BOT_TOKEN: ", "NOD_TELEGRAM_API: ", "NOD_WORKSPACE: ", "NOD_OWNER: ", "NOD_TIMEZONE: ", "NOD_LOG: "},

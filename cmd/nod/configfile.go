@@ -25,6 +25,8 @@ type file struct {
 	Owner     string      `yaml:"owner"`
 	Timezone  string      `yaml:"timezone"`
 	Log       string      `yaml:"log"`
+	Sandbox   string      `yaml:"sandbox"`
+	Writable  string      `yaml:"sandbox_writable"`
 
 	broken bool // it could not be read, so that nothing is known of what it lacks
 }

@@ -84,7 +84,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	workspace, err := tools.OpenWorkspace(cfg.Workspace, cfg.Home, socketPath(cfg.Home))
+	workspace, err := tools.OpenWorkspace(cfg.Workspace, cfg.private()...)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,8 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err := resolveSecrets(cfg.Models, vault, redactor); err != nil {
 		return err
 	}
-	registry, err := tools.NewRegistry(builtIn(db, book, workspace, vault, cfg)...)
+	runner := &shell.Runner{Mode: cfg.Sandbox, Writable: cfg.Writable}
+	registry, err := tools.NewRegistry(builtIn(db, book, workspace, vault, runner, cfg)...)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	router := &bot.Router{
-		DB: db, Out: out, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Models: service, Vault: vault, Home: cfg.Home,
+		DB: db, Out: out, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Models: service, Vault: vault, Home: cfg.Home, Sandbox: runner.Describe,
 		Log: log, Access: access, Me: me, Started: time.Now(),
 		Intake: &bot.Intake{Client: client, Wire: wire, API: cfg.API, Token: string(cfg.Token), Workspace: workspace, Log: log},
 	}
@@ -169,6 +170,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		{name: "polling", run: poller.Run, limit: 500 * time.Millisecond},
 		{name: "the inbox", run: updates.Run, limit: 500 * time.Millisecond},
 		{name: "the command menu", run: func(ctx context.Context) error { return menu(ctx, router, client, log) }, limit: 250 * time.Millisecond},
+		{name: "the sandbox", run: func(context.Context) error { return measureSandbox(runner, log) }, limit: time.Second},
 		{name: "the clock", run: clock.Run, limit: 250 * time.Millisecond},
 		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
 		{name: "the gate", run: gate.Run, limit: 250 * time.Millisecond},
@@ -203,14 +205,25 @@ func migrate(tx *store.Tx, from, to store.ChatID) error {
 }
 
 // builtIn are the tools of this program.
-func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, vault *secrets.Vault, cfg Config) []tools.Tool {
+func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, vault *secrets.Vault, runner *shell.Runner, cfg Config) []tools.Tool {
 	var all []tools.Tool
 	all = append(all, fs.Tools(workspace)...)
-	all = append(all, shell.Tools()...)
+	all = append(all, shell.Tools(runner)...)
 	all = append(all, chat.Tools(workspace)...)
 	all = append(all, secrets.Tools(db, vault)...)
 	all = append(all, jobs.Tools(db, book, cfg.Zone, agent.MainAgent)...)
 	return all
+}
+
+// measureSandbox finds out what commands can have before one needs it. How strong it is stands on every card.
+func measureSandbox(runner *shell.Runner, log *slog.Logger) error {
+	strength, why := runner.Strength()
+	if strength == shell.Full || runner.Mode == shell.Off {
+		log.Info("commands run in a sandbox", "sandbox", runner.Describe())
+	} else {
+		log.Warn("commands have no full sandbox", "sandbox", runner.Describe(), "err", why)
+	}
+	return nil
 }
 
 // settle puts down the rules and owners, and prints a pairing link where nobody owns the bot yet.

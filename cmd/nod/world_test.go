@@ -82,8 +82,9 @@ func (w *world) start() {
 	w.alive = ctx
 	cfg := Config{
 		Token: llm.Secret(emulator.Token), API: "http://telegram.invalid", Home: w.home, Workspace: w.workspace, Zone: time.UTC,
-		Owners: []store.UserID{store.UserID(ann.ID)},
-		Models: []llm.Model{{Name: "scripted", BaseURL: "http://model.invalid/v1", ContextWindow: 128_000, PriceIn: 1, PriceOut: 2, Wire: w.wire, Vision: true}},
+		Sandbox: shell.Off, // so that cards say the same on every machine
+		Owners:  []store.UserID{store.UserID(ann.ID)},
+		Models:  []llm.Model{{Name: "scripted", BaseURL: "http://model.invalid/v1", ContextWindow: 128_000, PriceIn: 1, PriceOut: 2, Wire: w.wire, Vision: true}},
 	}
 	if w.config != nil {
 		w.config(&cfg)

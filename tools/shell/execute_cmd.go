@@ -23,17 +23,27 @@ const defaultTimeout = 120 // seconds
 
 const description = `Run a shell command line (sh -c) and get its output, stdout and stderr together, and how it ended.
 Use it for programs: builds, tests, git, package managers. For files use the tools made for them: read_file instead of cat, head or tail; edit_file or replace_lines instead of sed and awk; write_file instead of echo or a here-document; grep_files or search_file instead of grep; list_files instead of ls and find.
-Each command starts in the workspace or in workdir, with a clean environment, without a terminal and with an empty standard input, so pass flags that keep programs from asking. Nothing outlives the command: background processes are ended with it. It may see only its own processes.`
+Each command starts in the workspace or in workdir, with a clean environment, without a terminal and with an empty standard input, so pass flags that keep programs from asking. Nothing outlives the command: background processes are ended with it. It may see only its own processes.
+Commands run in a sandbox as far as the machine has one: they can read the system and write in the workspace; /tmp is new and empty each time, HOME is the folder .home of the workspace, keys and sockets are hidden, and the network is there only when the user approved that very command. When a command must do more, call again with access "host", which always asks the user; try without first.`
 
 // executeArgs are the arguments of execute_cmd.
 type executeArgs struct {
 	Command string `json:"command" jsonschema:"the command line, as for sh -c"`
 	Workdir string `json:"workdir,omitempty" jsonschema:"absolute path of the folder to start in; the workspace when left out"`
 	Timeout int    `json:"timeout,omitempty" jsonschema:"seconds after which the command is ended"`
+	Access  string `json:"access,omitempty" jsonschema:"workspace: in the sandbox; host: outside of it, which the user is asked for every time"`
 }
 
-// Refine adds the bounds of timeout.
+// Values of access.
+const (
+	accessWorkspace = "workspace"
+	accessHost      = "host"
+)
+
+// Refine adds the bounds of timeout and the values of access.
 func (executeArgs) Refine(properties map[string]*jsonschema.Schema) {
+	properties["access"].Enum = []any{accessWorkspace, accessHost}
+	properties["access"].Default = []byte(`"` + accessWorkspace + `"`)
 	properties["timeout"].Minimum = jsonschema.Ptr(1.0)
 	properties["timeout"].Maximum = jsonschema.Ptr(MaxTimeout.Seconds())
 	properties["timeout"].Default = []byte(fmt.Sprint(defaultTimeout))
@@ -47,7 +57,9 @@ func ExecuteCmd(r *Runner) tools.Tool {
 		Traits:      tools.Traits{Category: tools.Shell, Effect: tools.Write},
 		Check:       checkArgs,
 		Label:       label,
-		Judge:       judge,
+		Judge: func(_ context.Context, scope tools.Scope, in executeArgs) (tools.Judged, error) {
+			return judge(r, scope, in)
+		},
 		Run: func(ctx context.Context, call tools.Call, in executeArgs) (tools.Output, error) {
 			return execute(ctx, r, call, in)
 		},
@@ -56,6 +68,9 @@ func ExecuteCmd(r *Runner) tools.Tool {
 
 func checkArgs(in *executeArgs) error {
 	in.Timeout = cmp.Or(in.Timeout, defaultTimeout)
+	if in.Access == accessWorkspace { // one form for what is the same call
+		in.Access = ""
+	}
 	if in.Workdir != "" && !filepath.IsAbs(in.Workdir) {
 		return fmt.Errorf("workdir %q is not an absolute path; leave it out to start in the workspace", in.Workdir)
 	}
@@ -83,7 +98,10 @@ const (
 	factEnvironment = "environment"
 )
 
-func judge(_ context.Context, scope tools.Scope, in executeArgs) (tools.Judged, error) {
+func judge(r *Runner, scope tools.Scope, in executeArgs) (tools.Judged, error) {
+	if _, err := r.choose(Command{Sandbox: sandbox(scope, in, true)}); err != nil {
+		return tools.Judged{}, err
+	}
 	place, err := scope.Workspace.Resolve(in.Workdir, tools.ForReading)
 	if err != nil {
 		return tools.Judged{}, err
@@ -97,13 +115,35 @@ func judge(_ context.Context, scope tools.Scope, in executeArgs) (tools.Judged, 
 		return tools.Judged{}, fmt.Errorf("the command can't start in %s: %w", place.Path.Shown, err)
 	}
 	facts, notes := circumstances(in, path, dir)
-	return tools.Judged{
+	judged := tools.Judged{
 		Paths: []approvals.Path{place.Path},
 		Subject: approvals.Subject{
 			Kind: approvals.Command, Text: in.Command, Dir: path, Facts: facts,
-			Notes: append([]string{fmt.Sprintf("ended after %d s at the latest", in.Timeout)}, notes...),
+			Notes: slices.Concat([]string{fmt.Sprintf("ended after %d s at the latest", in.Timeout)}, notes, []string{r.note(in)}),
 		},
-	}, nil
+	}
+	if in.Access == accessHost {
+		judged.MustAsk, judged.Subject.Warning = true, "⚠️ On the host, outside of the sandbox: it can do all that nod's user can."
+	}
+	return judged, nil
+}
+
+// sandbox is what the call may do, nil for everything.
+func sandbox(scope tools.Scope, in executeArgs, network bool) *Sandbox {
+	if in.Access == accessHost {
+		return nil
+	}
+	workspace := scope.Workspace.Dir()
+	return &Sandbox{Workspace: workspace, Closed: append(scope.Workspace.Closed(), personal(workspace)...), Network: network}
+}
+
+// note says on the card what the sandbox will be if a person approves. What the person nods to is bound to it.
+func (r *Runner) note(in executeArgs) string {
+	strength := None
+	if in.Access != accessHost {
+		strength, _ = r.Strength()
+	}
+	return fmt.Sprintf("🛡 sandbox: %v · network on", strength)
 }
 
 // circumstances are what a command depends on beside its line, as they are now, and the lines that a card shows of
@@ -136,9 +176,11 @@ func execute(ctx context.Context, r *Runner, call tools.Call, in executeArgs) (t
 	if facts, _ := circumstances(in, dir.Path, dir); dir.Path != subject.Dir || !slices.Equal(facts, subject.Facts) {
 		return tools.Output{}, errDrifted
 	}
-	call.Log.Info("running a command", "command", in.Command, "dir", dir.Path, "timeout", in.Timeout, "how", call.Approved.How())
+	box := sandbox(call.Scope, in, call.Approved.Network())
+	call.Log.Info("running a command", "command", in.Command, "dir", dir.Path, "timeout", in.Timeout,
+		"host", box == nil, "network", call.Approved.Network(), "how", call.Approved.How())
 	res, err := r.Run(ctx, Command{
-		Line: in.Command, Dir: dir, Timeout: time.Duration(in.Timeout) * time.Second,
+		Line: in.Command, Dir: dir, Timeout: time.Duration(in.Timeout) * time.Second, Sandbox: box,
 		Spill: func() (io.Writer, string, error) { return call.OutputFile() },
 	})
 	if err != nil {
@@ -147,7 +189,7 @@ func execute(ctx context.Context, r *Runner, call tools.Call, in executeArgs) (t
 	if res.SpillErr != nil {
 		call.Log.Warn("keeping a long output", "err", res.SpillErr)
 	}
-	text := res.text()
+	text := res.text(r.hint(box, res))
 	switch {
 	case res.Cancelled:
 		return tools.Output{Text: text}, context.Cause(ctx)
@@ -157,8 +199,8 @@ func execute(ctx context.Context, r *Runner, call tools.Call, in executeArgs) (t
 	return tools.Output{Text: text}, nil
 }
 
-// text is what the model reads: the output, and a last line on how it ended.
-func (res Result) text() string {
+// text is what the model reads: the output, and a last line on how it ended, with a hint if there is one.
+func (res Result) text(hint string) string {
 	output := strings.TrimRight(res.Output, "\n")
 	if output == "" {
 		output = "(no output)"
@@ -182,6 +224,9 @@ func (res Result) text() string {
 		parts = append(parts, "1 background process was ended with it")
 	case res.Leftovers > 1:
 		parts = append(parts, fmt.Sprintf("%d background processes were ended with it", res.Leftovers))
+	}
+	if hint != "" {
+		parts = append(parts, hint)
 	}
 	return output + "\n[" + strings.Join(parts, " · ") + "]"
 }

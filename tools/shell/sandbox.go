@@ -63,6 +63,18 @@ func (r *Runner) Strength() (Strength, error) {
 	return m.iso.strength(), m.why
 }
 
+// Describe says how strong the sandbox is, for people.
+func (r *Runner) Describe() string {
+	strength, _ := r.Strength()
+	switch {
+	case r.Mode == Off:
+		return "none (turned off)"
+	case r.Mode == Required && strength < Full:
+		return fmt.Sprintf("%v, so that no command runs (sandbox: required)", strength)
+	}
+	return strength.String()
+}
+
 // choose is the isolation that a command runs in, if its mode lets it run.
 func (r *Runner) choose(c Command) (isolation, error) {
 	if c.Sandbox == nil || r.Mode == Off {

@@ -2,7 +2,5 @@ package shell
 
 import "nod/tools"
 
-// Tools are the tools of this package. They share one Runner.
-func Tools() []tools.Tool {
-	return []tools.Tool{ExecuteCmd(new(Runner)), Restart()}
-}
+// Tools are the tools of this package, whose commands r runs.
+func Tools(r *Runner) []tools.Tool { return []tools.Tool{ExecuteCmd(r), Restart()} }
