@@ -62,7 +62,7 @@ func (s *session) compactNow(ctx context.Context, byHand bool) {
 	defer cancel(nil)
 	s.set("", cancel)
 	defer s.set("", nil)
-	record, err := s.summarise(ctx, byHand)
+	made, err := s.summarise(ctx, byHand)
 	switch {
 	case err == nil:
 	case errors.Is(context.Cause(ctx), tools.ErrStopped):
@@ -76,17 +76,51 @@ func (s *session) compactNow(ctx context.Context, byHand bool) {
 	if err != nil && !byHand {
 		return
 	}
-	if err := s.DB.Update(func(tx *store.Tx) error {
-		return s.View.Emit(tx, Compacted{Session: record, ByHand: byHand, Err: err})
-	}); err != nil {
-		s.log.Error("telling of a compaction", "err", err)
+	if err := s.keepSummary(made, byHand, err); err != nil {
+		s.log.Error("keeping a summary", "err", err)
+		return
 	}
+	store.Failpoint("agent.compacted")
+	s.entries = append([]Entry(nil), s.entries[made.cut:]...)
 }
 
-func (s *session) summarise(ctx context.Context, byHand bool) (Session, error) {
+// summary stands for the entries before cut, which is 0 when there is none.
+type summary struct {
+	text  string
+	cut   int
+	keep  uint64 // the first entry that stays
+	model string // that wrote it
+	usage llm.Usage
+}
+
+// keepSummary files a summary, or why there is none, with what people are told of it.
+func (s *session) keepSummary(made summary, byHand bool, failure error) error {
+	return s.DB.Update(func(tx *store.Tx) error {
+		// Read again: a message may have begun a turn meanwhile.
+		now, _, err := sessions.Get(tx, s.id)
+		if err != nil {
+			return err
+		}
+		if failure == nil {
+			now.Summary, now.Keep = made.text, made.keep
+			now.LastIn, now.LastOut = 0, 0
+			if now.Usage == nil {
+				now.Usage = map[string]llm.Usage{}
+			}
+			now.Usage[made.model] = now.Usage[made.model].Plus(made.usage)
+		}
+		now.Compact = now.Compact && !byHand
+		if err := sessions.Put(tx, s.id, now); err != nil {
+			return err
+		}
+		return s.View.Emit(tx, Compacted{Session: now, ByHand: byHand, Err: failure})
+	})
+}
+
+func (s *session) summarise(ctx context.Context, byHand bool) (made summary, err error) {
 	record, err := s.sync()
 	if err != nil {
-		return record, err
+		return made, err
 	}
 	keep := keepTurns
 	if byHand {
@@ -94,36 +128,17 @@ func (s *session) summarise(ctx context.Context, byHand bool) (Session, error) {
 	}
 	cut := cutBefore(s.entries, keep, record.Turn)
 	if cut == 0 {
-		return record, errNothingToCompact
+		return made, errNothingToCompact
 	}
-	text, usage, err := s.askSummary(ctx, record, cut)
+	text, answer, err := s.askSummary(ctx, record, cut)
 	if err != nil {
-		return record, err
+		return made, err
 	}
-	keepFrom := s.last + 1
+	from := s.last + 1
 	if cut < len(s.entries) {
-		keepFrom = s.entries[cut].seq
+		from = s.entries[cut].seq
 	}
-	err = s.DB.Update(func(tx *store.Tx) error {
-		// Read again: a message may have begun a turn meanwhile.
-		now, _, err := sessions.Get(tx, s.id)
-		if err != nil {
-			return err
-		}
-		now.Summary, now.Keep = text, keepFrom
-		now.LastIn, now.LastOut = 0, 0
-		if now.Usage == nil {
-			now.Usage = map[string]llm.Usage{}
-		}
-		now.Usage[usage.Model] = now.Usage[usage.Model].Plus(usage.Usage)
-		record = now
-		return sessions.Put(tx, s.id, now)
-	})
-	if err != nil {
-		return record, fmt.Errorf("keeping a summary: %w", err)
-	}
-	s.entries = append([]Entry(nil), s.entries[cut:]...)
-	return record, nil
+	return summary{text: text, cut: cut, keep: from, model: answer.Model, usage: answer.Usage}, nil
 }
 
 // askSummary sends the history as plain text and without tools: some services refuse tool messages where no tools are.

@@ -210,21 +210,27 @@ func TestSTOP1StopEndsTheCompactionThatATurnWaitsFor(t *testing.T) {
 	})
 }
 
-func TestAShutdownEndsACompactionWithoutATrace(t *testing.T) {
+// TestACompactionThatAShutdownCutIsMadeUpFor: the person was told that it is under way.
+func TestACompactionThatAShutdownCutIsMadeUpFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.chat(3)
 		r.script.Push(scripted.Say("Go").Sleep(time.Hour))
 		r.compact(here)
 		r.requests(4)
-		r.restart()
-		if n := count(r.view, anyOf[Compacted]); n != 0 || r.session(here).Summary != "" {
+		r.end()
+		if n := count(r.view, anyOf[Compacted]); n != 0 {
 			t.Errorf("%d compactions were told of", n)
 		}
-		r.script.Push(scripted.Say("on"))
+		r.script.Push(scripted.Say(summaryText), scripted.Say("on"))
+		r.start()
+		sees(r, func(e Compacted) bool { return e.Err == nil && e.ByHand })
+		if s := r.session(here); s.Summary != summaryText || s.Compact {
+			t.Errorf("the summary is %q, asked again: %v", s.Summary, s.Compact)
+		}
 		r.say("go on")
 		r.answered("on")
-		if got := said(r.requests(5)[4]); len(got) != 7 {
+		if got := said(r.requests(6)[5]); len(got) != 1 {
 			t.Errorf("the conversation is %q", got)
 		}
 	})

@@ -130,16 +130,18 @@ func (d *Driver) drain() {
 	}
 }
 
-// resume starts the sessions that have a turn under way, and closes runs of jobs that have none.
+// resume starts the sessions that have a turn under way or a compaction to come, and closes runs of jobs that have none.
 func (d *Driver) resume() error {
 	var waiting []store.SessionID
 	err := d.DB.Update(func(tx *store.Tx) error {
 		carried := map[store.RunID]bool{}
 		err := sessions.Scan(tx, nil, func(id store.SessionID, s Session) (bool, error) {
+			if s.Turn != "" || s.Compact {
+				waiting = append(waiting, id)
+			}
 			if s.Turn == "" {
 				return true, nil
 			}
-			waiting = append(waiting, id)
 			turn, _, err := turns.Get(tx, s.Turn)
 			carried[turn.Run] = true
 			return true, err
@@ -299,15 +301,11 @@ func (d *Driver) Compact(tx *store.Tx, at store.Address) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	tx.OnCommit(func() {
-		d.wake(s.ID)
-		d.mu.Lock()
-		live := d.live[s.ID]
-		d.mu.Unlock()
-		if live != nil {
-			live.askCompaction()
-		}
-	})
+	s.Compact = true
+	if err := sessions.Put(tx, s.ID, s); err != nil {
+		return false, fmt.Errorf("asking for a compaction: %w", err)
+	}
+	tx.OnCommit(func() { d.wake(s.ID) })
 	return true, nil
 }
 

@@ -21,6 +21,7 @@ type Session struct {
 	// Summary stands for the entries before Keep, after a compaction.
 	Summary string `json:"summary,omitempty"`
 	Keep    uint64 `json:"keep,omitempty"`
+	Compact bool   `json:"compact,omitempty"` // a person asked for a compaction, which is still to come
 	// Usage adds up every answer, by model; LastIn and LastOut are the tokens of the last one, Window its model's.
 	Usage   map[string]llm.Usage `json:"usage,omitempty"`
 	LastIn  int                  `json:"last_in,omitempty"`

@@ -23,14 +23,13 @@ type session struct {
 	last    uint64  // the last entry read
 	around  int     // what stood around the history in the last request: instructions and tools, in estimated tokens
 
-	mu      sync.Mutex
-	cancel  context.CancelCauseFunc // of the turn or compaction under way
-	turn    store.TurnID            // "" in a compaction
-	calls   int                     // under way
-	asking  int                     // of them: those that wait for a person
-	quiet   bool                    // nothing runs but what waits for a person
-	idle    chan struct{}           // closed while quiet
-	compact bool                    // a person asked for a compaction
+	mu     sync.Mutex
+	cancel context.CancelCauseFunc // of the turn or compaction under way
+	turn   store.TurnID            // "" in a compaction
+	calls  int                     // under way
+	asking int                     // of them: those that wait for a person
+	quiet  bool                    // nothing runs but what waits for a person
+	idle   chan struct{}           // closed while quiet
 }
 
 func newSession(d *Driver, id store.SessionID) *session {
@@ -82,7 +81,7 @@ func (s *session) work(ctx context.Context) {
 		}
 		s.compactIfLong(ctx)
 	}
-	if !s.ending() && s.takeCompaction() {
+	if !s.ending() && s.compactionAsked() {
 		s.compactNow(ctx, true)
 	}
 }
@@ -155,19 +154,17 @@ func (s *session) count(calls, asking int) {
 	s.settle()
 }
 
-func (s *session) askCompaction() {
-	s.mu.Lock()
-	s.compact = true
-	s.mu.Unlock()
-	s.poke()
-}
-
-func (s *session) takeCompaction() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	asked := s.compact
-	s.compact = false
-	return asked
+// compactionAsked says whether a person wants a compaction that is still to come.
+func (s *session) compactionAsked() bool {
+	var record Session
+	err := s.DB.View(func(tx *store.Tx) (err error) {
+		record, _, err = sessions.Get(tx, s.id)
+		return err
+	})
+	if err != nil {
+		s.log.Error("reading whether to compact", "err", err)
+	}
+	return record.Compact
 }
 
 // activeTurn reads the session's turn under way, if there is one.
