@@ -16,10 +16,10 @@ func filled(t *testing.T) (path string, content []byte) {
 	t.Helper()
 	path = tempPath(t)
 	db := open(t, path)
-	for range 3 { // so that both meta pages are of this schema, and pages were freed
+	for _, fill := range []string{"w", "y", "x"} { // commits, so that both meta pages are of this schema and pages were freed
 		update(t, db, func(tx *Tx) error {
 			for c := range 200 {
-				if err := notes.Put(tx, Text([]byte{byte(c)}), strings.Repeat("x", 300)); err != nil {
+				if err := notes.Put(tx, Text([]byte{byte(c)}), strings.Repeat(fill, 300)); err != nil {
 					return err
 				}
 			}
