@@ -381,6 +381,7 @@ func (d *dialog) conceal(text string) string {
 	if job := d.secrets()["$JOB"]; job != "" {
 		text = strings.ReplaceAll(text, job, "$JOB")
 	}
+	text = sizeForm.ReplaceAllString(text, "Database: …")
 	return strings.ReplaceAll(text, d.workspace, "$WORKSPACE")
 }
 
@@ -388,6 +389,9 @@ var (
 	codeForm = regexp.MustCompile(`start=(\S+)`)
 	jobForm  = regexp.MustCompile(`([0-9a-v]{6}): [^\\]*\\n  [^\\]*; (?:next|paused|done)`) // as list_items shows it to the model
 )
+
+// sizeForm is in /status; how large the database is depends on which commits came together.
+var sizeForm = regexp.MustCompile(`Database: \S+ .B`)
 
 func (d *dialog) secrets() map[string]string {
 	found := map[string]string{}
