@@ -54,6 +54,7 @@ import (
 //	in team                           from here on it happens in the group Team, "in team/builds" in a topic there, until
 //	                                  "in private"; "in team basic" makes it a basic group, "in team forum" one with topics
 //	supergroup                        the basic group becomes a supergroup
+//	runs< part  runs! part            waits until a process runs, or none, whose command line contains the text
 //	file> name                        a file of the workspace is written, with what stands on the lines below
 //	link> name target                 a symbolic link is made in the workspace
 //	wait 20m                          time passes
@@ -62,8 +63,8 @@ import (
 //	restarts                          nod ends by itself and is started again, as the restart tool wants it
 //	fault method n spec               the next n calls fail: drop-before, drop-after, 502, 429:SECONDS, hang, 400:TEXT
 //
-// $CODE stands for the code of the pairing link that the terminal showed last, $JOB for the id of the job that list_items
-// told last.
+// $WORKSPACE stands for the workspace's folder, $CODE for the code of the pairing link that the terminal showed last, $JOB
+// for the id of the job that list_items told last, and $TIME, in what a real dialog shows, for a time of day.
 func TestDialogs(t *testing.T) {
 	files, err := filepath.Glob("testdata/dialog/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -381,20 +382,24 @@ func (d *dialog) conceal(text string) string {
 	if job := d.secrets()["$JOB"]; job != "" {
 		text = strings.ReplaceAll(text, job, "$JOB")
 	}
+	if !inBubble(d.t) {
+		text = clockForm.ReplaceAllString(text, "$$TIME")
+	}
 	text = sizeForm.ReplaceAllString(text, "Database: …")
 	return strings.ReplaceAll(text, d.workspace, "$WORKSPACE")
 }
 
 var (
-	codeForm = regexp.MustCompile(`start=(\S+)`)
-	jobForm  = regexp.MustCompile(`([0-9a-v]{6}): [^\\]*\\n  [^\\]*; (?:next|paused|done)`) // as list_items shows it to the model
+	clockForm = regexp.MustCompile(`\b\d\d:\d\d\b`)
+	codeForm  = regexp.MustCompile(`start=(\S+)`)
+	jobForm   = regexp.MustCompile(`([0-9a-v]{6}): [^\\]*\\n  [^\\]*; (?:next|paused|done)`) // as list_items shows it to the model
 )
 
 // sizeForm is in /status; how large the database is depends on which commits came together.
 var sizeForm = regexp.MustCompile(`Database: \S+ .B`)
 
 func (d *dialog) secrets() map[string]string {
-	found := map[string]string{}
+	found := map[string]string{"$WORKSPACE": d.workspace}
 	for _, link := range codeForm.FindAllStringSubmatch(d.terminal.String(), -1) {
 		found["$CODE"] = link[1]
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,6 +38,8 @@ func (d *dialog) acts(verb, text string) bool {
 		if took := time.Since(asked); took > time.Second {
 			d.t.Errorf("%q took %s", text, took)
 		}
+	case "runs<", "runs!":
+		d.until("processes of "+text, func() bool { return d.processes(text) == (verb == "runs<") })
 	case "typing<":
 		d.until("typing", func() bool { return d.actor().Action() != "" })
 	case "typing!":
@@ -47,6 +50,16 @@ func (d *dialog) acts(verb, text string) bool {
 		return false
 	}
 	return true
+}
+
+// processes says whether a process runs whose command line contains a text.
+func (d *dialog) processes(text string) bool {
+	d.t.Helper()
+	list, err := exec.Command("ps", "-axo", "args").Output()
+	if err != nil {
+		d.t.Fatalf("listing processes: %v", err)
+	}
+	return strings.Contains(string(list), text)
 }
 
 // tap presses a button without waiting for an answer.
