@@ -57,8 +57,8 @@ func describe(err error) string {
 		}
 		return "Telegram refuses to deliver messages: " + refused.Error()
 	}
-	if call, ok := errors.AsType[*outbox.CallError](err); ok {
-		return "Telegram can't be reached: " + call.Error()
+	if _, ok := errors.AsType[*outbox.CallError](err); ok {
+		return "Telegram can't be reached. What you write arrives late; the log of nod has the details."
 	}
 	return "Messages can't be taken in: " + err.Error()
 }
