@@ -91,27 +91,40 @@ func (q *request) command(ctx context.Context, name, args string) error {
 				return errors.Join(q.say(tx, "Only an owner can use /"+name+"."), q.done(tx))
 			})
 		}
-		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(c.run(q, tx, args), q.done(tx)) })
+		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(c.run(q, tx, args), q.leftOut(tx), q.done(tx)) })
 	}
 	custom, found, err := readCustom(q.Home, name)
 	if err != nil {
 		return q.DB.Update(func(tx *store.Tx) error {
-			return errors.Join(q.say(tx, escapeMarkdown(sentence(clean(err.Error())))), q.done(tx))
+			return errors.Join(q.say(tx, escapeMarkdown(sentence(clean(err.Error())))), q.leftOut(tx), q.done(tx))
 		})
 	}
 	if found {
 		return q.submitText(ctx, custom.fill(args))
 	}
 	return q.DB.Update(func(tx *store.Tx) error {
-		return errors.Join(q.say(tx, "Unknown command /"+escapeMarkdown(name)+".\n\n"+q.helpText()), q.done(tx))
+		return errors.Join(q.say(tx, "Unknown command /"+escapeMarkdown(name)+".\n\n"+q.helpText()), q.leftOut(tx), q.done(tx))
 	})
 }
 
-// submitText submits a custom command's text in the place of the message's own.
+// leftOut says that a file came with a command that takes none.
+func (q *request) leftOut(tx *store.Tx) error {
+	if !q.hasFile() {
+		return nil
+	}
+	return q.say(tx, leftOutText)
+}
+
+// submitText submits a custom command's text in the place of the message's own. Files stay with it.
 func (q *request) submitText(ctx context.Context, text string) error {
-	first := *q.first()
-	first.Text, first.Entities = text, nil
-	q.messages = []*models.Message{&first}
+	messages := make([]*models.Message, 0, len(q.messages))
+	for _, m := range q.messages {
+		bare := *m
+		bare.Text, bare.Entities, bare.Caption, bare.CaptionEntities = "", nil, "", nil
+		messages = append(messages, &bare)
+	}
+	messages[0].Text = text
+	q.messages = messages
 	return q.submit(ctx)
 }
 

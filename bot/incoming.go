@@ -53,11 +53,8 @@ func (in *Intake) read(ctx context.Context, messages []*models.Message) (input a
 	if first.Chat.Type != models.ChatTypePrivate {
 		input.Speaker = displayName(first.From)
 	}
-	var texts, complaints []string
+	var complaints []string
 	for _, m := range messages {
-		if text := textOf(m); text != "" {
-			texts = append(texts, text)
-		}
 		if note := noteOf(m); note != "" {
 			input.Notes = append(input.Notes, note)
 		}
@@ -74,9 +71,20 @@ func (in *Intake) read(ctx context.Context, messages []*models.Message) (input a
 			}
 		}
 	}
-	// Telegram splits a long paste at its limit, without a break of its own.
-	input.Text = strings.Join(texts, pasteJoint(messages))
+	input.Text = textOfAll(messages)
 	return input, strings.Join(complaints, "\n")
+}
+
+// textOfAll is the text of messages that belong together. Telegram splits a long paste at its limit, without a break of
+// its own.
+func textOfAll(messages []*models.Message) string {
+	var texts []string
+	for _, m := range messages {
+		if text := textOf(m); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, pasteJoint(messages))
 }
 
 func pasteJoint(messages []*models.Message) string {

@@ -23,7 +23,11 @@ const (
 	shutText     = "This is a private bot. If it is yours, open the link that nod printed in its terminal."
 	badCodeText  = "This link does not work. A link works once, within ten minutes; nod invite prints a new one."
 	lostText     = "⚠️ This message could not be handled, three times over. Send it again; if it stays, the log of nod has the details."
+	wholeInFile  = "The whole answer is in answer.md below."
 	notForYou    = "This is not for you to decide."
+	// editedCommandText answers a message that an edit made a command: it may be an old one that was obeyed already.
+	editedCommandText = "A command counts when it is sent, not when a message is edited into one. Send it again."
+	leftOutText       = "A command takes no file, so what came with it was not kept. Send it without a command."
 )
 
 func jobHead(title string) string { return "📅 " + title }

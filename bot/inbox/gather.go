@@ -45,7 +45,8 @@ func joins(group []entry, next entry) bool {
 	if m.MediaGroupID != "" {
 		return true
 	}
-	return pasted(m) && m.ReplyToMessage == nil && !command(m) && prev.From.ID == m.From.ID && m.Date-prev.Date <= splitWithin
+	return pasted(m) && !command(m) && prev.From.ID == m.From.ID && m.Date-prev.Date <= splitWithin &&
+		(m.ReplyToMessage == nil || prev.ReplyToMessage != nil && m.ReplyToMessage.ID == prev.ReplyToMessage.ID) // apps repeat it
 }
 
 // pasted says whether a message is a text that its sender wrote or pasted.

@@ -302,6 +302,11 @@ func TestASplitPasteIsOneGroup(t *testing.T) {
 			r.ann.SendText(long("a", 4096))
 			r.ann.SendText("reply", emulator.ReplyTo(m.ID))
 		}, []string{"first", "aaa…", "reply"}, 0},
+		"the parts of a long reply": {func(r *rig) {
+			m := r.ann.SendText("first")
+			r.ann.SendText(long("a", 4096), emulator.ReplyTo(m.ID))
+			r.ann.SendText("the end", emulator.ReplyTo(m.ID))
+		}, []string{"first", "aaa… + the end"}, 0},
 		"short texts": {func(r *rig) {
 			r.ann.SendText("one")
 			r.ann.SendText("two")
