@@ -130,7 +130,10 @@ func sleep(ctx context.Context, d time.Duration, m *Model) *Error {
 func (c *Client) once(ctx context.Context, e *entry, req Request, sink func(Delta)) (Answer, bool, *Error) {
 	for {
 		q := e.known()
-		t := newTry(&e.Model, q, c.http, prepare(&e.Model, req))
+		t, err := newTry(e, q, c.http, prepare(&e.Model, req))
+		if err != nil {
+			return Answer{Model: e.Name}, false, &Error{Kind: KindBadRequest, Model: e.Name, Message: err.Error()}
+		}
 		a, err := t.run(ctx, c.idle, sink)
 		if err == nil {
 			a.Empty = a.Text == "" && len(a.Calls) == 0

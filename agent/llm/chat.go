@@ -114,23 +114,13 @@ func shortID(id string) string {
 	return string(out)
 }
 
-func chatTools(tools []ToolDef, q quirk) []openai.Tool {
-	out := make([]openai.Tool, len(tools))
-	for i, t := range tools {
-		out[i] = openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-			Name: t.Name, Description: t.Description, Parameters: schemaFor(t.Schema, q.has(quirkGemini)),
-		}}
-	}
-	return out
-}
-
 // unchecked is the name under which go-openai does not look into what a model can do; exchange puts in the real one.
 const unchecked = "unchecked"
 
 // openChat starts a stream on the chat wire. The quirk of an error says what else to try.
 func (t *try) openChat(ctx context.Context) (frames, error) {
 	m, q := t.model, t.quirks
-	req := openai.ChatCompletionRequest{Model: m.ID, Tools: chatTools(t.req.Tools, q)}
+	req := openai.ChatCompletionRequest{Model: m.ID, Tools: standIn(t.req.Tools)}
 	if m.Wire == WireChat || q.has(quirkChatOnly) {
 		req.Model = unchecked
 	}

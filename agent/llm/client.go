@@ -38,6 +38,7 @@ type entry struct {
 
 	mu      sync.Mutex
 	quirks  quirk
+	offer   offer
 	window  int // as told by the service; 0 if it never did
 	meter   meter
 	benched time.Time // until then other models go first

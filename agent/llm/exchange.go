@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -71,17 +73,41 @@ func (x *exchange) rewrite(req *http.Request) error {
 		return fmt.Errorf("decoding the request: %w", err)
 	}
 	for k, v := range x.fields {
-		if body[k], err = json.Marshal(v); err != nil {
-			return fmt.Errorf("encoding the request's %s: %w", k, err)
+		encoded, ok := v.(json.RawMessage)
+		if !ok {
+			if encoded, err = json.Marshal(v); err != nil {
+				return fmt.Errorf("encoding the request's %s: %w", k, err)
+			}
 		}
+		body[k] = encoded
 	}
-	if raw, err = json.Marshal(body); err != nil {
+	if raw, err = object(body); err != nil {
 		return fmt.Errorf("encoding the request: %w", err)
 	}
 	req.Body = io.NopCloser(bytes.NewReader(raw))
 	req.ContentLength = int64(len(raw))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
 	return nil
+}
+
+// object writes a JSON object of members that are encoded already; json.Marshal would read them all again.
+func object(members map[string]json.RawMessage) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, name := range slices.Sorted(maps.Keys(members)) {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(members[name])
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // stream gives resp a body that go-openai reads rightly, also where the service sent no stream at all.

@@ -129,13 +129,6 @@ func (t *try) openResponses(ctx context.Context) (frames, error) {
 		Model: m.ID, Instructions: instructions, Input: input, MaxOutputTokens: t.req.MaxOutput,
 		Store: &store, Include: []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent},
 	}
-	for _, tool := range t.req.Tools {
-		def := openai.NewResponseFunctionTool(openai.FunctionDefinition{
-			Name: tool.Name, Description: tool.Description, Parameters: schemaFor(tool.Schema, false),
-		})
-		def.Parameters["strict"] = false // this wire's default is true, which few schemas fit
-		req.Tools = append(req.Tools, def)
-	}
 	stream, err := t.client.CreateResponseStream(ctx, req)
 	if err != nil {
 		return nil, t.refused(err)

@@ -28,17 +28,25 @@ type try struct {
 	spoke    bool // visible text was handed to the sink
 }
 
-func newTry(m *Model, q quirk, hc *http.Client, req Request) *try {
+func newTry(e *entry, q quirk, hc *http.Client, req Request) (*try, error) {
+	m := &e.Model
 	t := &try{model: m, quirks: q, req: req}
 	t.exchange = &exchange{model: m, http: hc, fields: map[string]any{}}
 	for k, v := range m.Body {
 		t.exchange.fields[k] = v
 	}
+	if len(req.Tools) > 0 {
+		tools, err := e.encodeTools(req.Tools, q)
+		if err != nil {
+			return nil, err
+		}
+		t.exchange.fields["tools"] = tools
+	}
 	cfg := openai.DefaultConfig(string(m.APIKey))
 	cfg.BaseURL = m.BaseURL
 	cfg.HTTPClient = t.exchange
 	t.client = openai.NewClientWithConfig(cfg)
-	return t
+	return t, nil
 }
 
 // run sends the request and reads the answer, for as long as no silence lasts longer than idle. Each error is an
