@@ -56,12 +56,19 @@ func (in editIn) edit(old file) ([]byte, string, error) {
 	case len(at) > 1 && !in.ReplaceAll:
 		return nil, "", fmt.Errorf("old stands %d times in %s, at %s; give more of the lines around it, or set replace_all",
 			len(at), old.shown, lineList(text, at))
+	case slices.ContainsFunc(at, func(i int) bool { return cutsLineEnd(text, i+len(find)) }):
+		return nil, "", fmt.Errorf("old ends between the \\r and the \\n of a line end of %s; leave the \\r out, or write both", old.shown)
 	case find == with:
 		return nil, "", fmt.Errorf("old and new differ only in line ends, and %s keeps its own", old.shown)
 	}
 	made := strings.Count(text, find)
 	return []byte(strings.ReplaceAll(text, find, with)),
 		fmt.Sprintf("Edited %s: replaced %s, at %s.", old.shown, count(made, "occurrence"), lineList(text, at)), nil
+}
+
+// cutsLineEnd says whether an offset lies within a CRLF.
+func cutsLineEnd(text string, at int) bool {
+	return strings.HasSuffix(text[:at], "\r") && strings.HasPrefix(text[at:], "\n")
 }
 
 // occurrences are the offsets of find in text; those that overlap count too, since they leave open which one is meant.
