@@ -152,7 +152,14 @@ func usesText(g approvals.Grant) string {
 		return " · not used yet"
 	}
 	last := g.Uses[len(g.Uses)-1]
-	return fmt.Sprintf(" · used %d times, last for %s", g.Count, escapeMarkdown(last.Tool+" "+firstLine(last.Text)))
+	return fmt.Sprintf(" · used %s, last for %s", times(g.Count), escapeMarkdown(last.Tool+" "+firstLine(last.Text)))
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // pendingLine points to the card of something that waits.
