@@ -94,7 +94,7 @@ func TestRECV4_TheOwnerIsToldOnceWhenItLastsAndOnceWhenItIsOver(t *testing.T) {
 		want  string
 	}{
 		"conflict":     {conflict(), "Another program uses this bot's token and takes its messages. Stop that program, or get nod a bot of its own from @BotFather."},
-		"server error": {emulator.ServerError(), "Telegram can't be reached: calling getUpdates: the server failed with 500 Internal Server Error"},
+		"server error": {emulator.ServerError(), "Telegram can't be reached. What you write arrives late; the log of nod has the details."},
 		"wrong root":   {emulator.Fail(404, "Not Found"), "The Bot API does not know this bot. Check NOD_TELEGRAM_API and the token."},
 	} {
 		t.Run(name, func(t *testing.T) {
