@@ -44,8 +44,8 @@ const usage = `usage: nod [command]
   check          look at the configuration and at everything that nod needs
   invite         print a pairing link for another owner (--guest: for a guest)
   jobs           list the scheduled jobs
-  backup FILE    copy the database to FILE while the bot runs
-  restore FILE   put a backup in place of the database, which is kept beside it
+  backup FILE    copy the database to FILE while the bot runs (--encrypt RECIPIENT: for an age key)
+  restore FILE   put a backup in place of the database, which is kept beside it (--identity FILE: an encrypted one)
   version        print the version
 
 Set TELEGRAM_BOT_TOKEN and OPENAI_API_KEY, or write $NOD_HOME/nod.yaml; README.md lists every setting.`
@@ -56,34 +56,27 @@ func dispatch(ctx context.Context, args []string, io stdio) error {
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
 	}
-	commands := map[string]struct {
-		args int
-		run  func(context.Context, []string, stdio) error
-	}{
-		"run":     {0, runCommand},
-		"demo":    {0, demoCommand},
-		"check":   {0, checkCommand},
-		"jobs":    {0, jobsCommand},
-		"backup":  {1, backupCommand},
-		"restore": {1, restoreCommand},
-		"version": {0, versionCommand},
-		"help":    {0, helpCommand},
+	commands := map[string]func(context.Context, []string, stdio) error{
+		"run": runCommand, "demo": demoCommand, "check": checkCommand, "jobs": jobsCommand, "version": versionCommand, "help": helpCommand,
 	}
 	switch name {
 	case "-h", "-help", "--help":
 		name = "help"
 	case "invite":
 		return inviteCommand(ctx, args, io)
+	case "backup":
+		return backupCommand(ctx, args, io)
+	case "restore":
+		return restoreCommand(ctx, args, io)
 	}
 	command, ok := commands[name]
 	switch {
 	case !ok:
 		return &usageError{fmt.Sprintf("there is no command %q", name)}
-	case len(args) != command.args:
-		want := [...]string{"no argument", "one argument"}[command.args]
-		return &usageError{fmt.Sprintf("nod %s takes %s, not %d", name, want, len(args))}
+	case len(args) > 0:
+		return &usageError{fmt.Sprintf("nod %s takes no argument, not %d", name, len(args))}
 	}
-	return command.run(ctx, args, io)
+	return command(ctx, args, io)
 }
 
 func helpCommand(_ context.Context, _ []string, io stdio) error {
@@ -233,40 +226,4 @@ func listJobs(db *store.DB) (string, error) {
 		return "", err
 	}
 	return b.String(), nil
-}
-
-func backupCommand(ctx context.Context, args []string, io stdio) error {
-	cfg, err := loadConfig(io.env, false)
-	if err != nil {
-		return err
-	}
-	target, err := filepath.Abs(args[0])
-	if err != nil {
-		return fmt.Errorf("finding %s: %w", args[0], err)
-	}
-	err = fetchBackup(ctx, cfg.Home, target)
-	if errors.Is(err, errNotRunning) {
-		_, err = withExisting(cfg.Home, func(db *store.DB) (string, error) { return "", db.Backup(target) })
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(io.out, "The database was copied to %s.\n", target)
-	return err
-}
-
-func restoreCommand(_ context.Context, args []string, io stdio) error {
-	cfg, err := loadConfig(io.env, false)
-	if err != nil {
-		return err
-	}
-	kept, err := store.Restore(filepath.Join(cfg.Home, databaseName), args[0])
-	if err != nil {
-		return err
-	}
-	if kept != "" {
-		kept = " What stood there before is now " + kept + "."
-	}
-	_, err = fmt.Fprintf(io.out, "The backup is in place.%s Start nod again.\n", kept)
-	return err
 }

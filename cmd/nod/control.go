@@ -170,14 +170,16 @@ func ask(ctx context.Context, home, path string) (string, error) {
 }
 
 // fetchBackup copies the running bot's database into a new file.
-func fetchBackup(ctx context.Context, home, target string) error {
+func fetchBackup(ctx context.Context, home, target string, seal sealing) error {
 	resp, err := call(ctx, home, "/backup")
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	return store.WriteNew(target, func(w io.Writer) error {
-		_, err := io.Copy(w, resp.Body)
-		return err
+		return seal(w, func(w io.Writer) error {
+			_, err := io.Copy(w, resp.Body)
+			return err
+		})
 	})
 }
