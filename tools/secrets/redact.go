@@ -29,6 +29,19 @@ type Redactor struct {
 type known struct {
 	forms    []string
 	replacer *strings.Replacer
+	begins   [1 << 16 / 64]uint64 // a bit for each pair of bytes with which a form begins
+}
+
+func newKnown(forms []string) *known {
+	k := &known{forms: forms}
+	pairs := make([]string, 0, 2*len(forms))
+	for _, form := range forms {
+		pairs = append(pairs, form, Mask)
+		word, bit := pair(form)
+		k.begins[word] |= bit
+	}
+	k.replacer = strings.NewReplacer(pairs...)
+	return k
 }
 
 // Add makes the redactor know a value, and each line of it that is long enough.
@@ -56,11 +69,27 @@ func (r *Redactor) rebuild() {
 	}
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
 	all = slices.Compact(all)
-	pairs := make([]string, 0, 2*len(all))
-	for _, form := range all {
-		pairs = append(pairs, form, Mask)
+	r.known.Store(newKnown(all))
+}
+
+// replace masks what is known. Most texts hold none of it, which is found out many times faster than a Replacer does.
+func (k *known) replace(s string) string {
+	for i := range len(s) - 1 {
+		if word, bit := pair(s[i:]); k.begins[word]&bit != 0 && k.beginsAt(s[i:]) {
+			return k.replacer.Replace(s)
+		}
 	}
-	r.known.Store(&known{forms: all, replacer: strings.NewReplacer(pairs...)})
+	return s
+}
+
+func (k *known) beginsAt(s string) bool {
+	return slices.ContainsFunc(k.forms, func(form string) bool { return strings.HasPrefix(s, form) })
+}
+
+// pair is where the first two bytes of a text have their bit.
+func pair(s string) (word int, bit uint64) {
+	n := int(s[0])<<8 | int(s[1])
+	return n >> 6, 1 << (n & 63)
 }
 
 // forms are the ways in which a value travels: as it is, in base64 (also when it does not begin at a multiple of three
@@ -106,7 +135,7 @@ var shapes = regexp.MustCompile(strings.Join([]string{
 // Redact takes secrets out of a text.
 func (r *Redactor) Redact(s string) string {
 	if k := r.known.Load(); k != nil {
-		s = k.replacer.Replace(s)
+		s = k.replace(s)
 	}
 	if !suspicious(s) {
 		return s
