@@ -117,6 +117,10 @@ func offered(o *tools.Offer, names ...string) bool {
 
 // notes are a file of the owner's in the workspace, or nothing.
 func (b *Builder) notes(name string) string {
+	// Resolving a path takes many looks at the disk, and most workspaces have no notes.
+	if _, err := b.Workspace.Root().Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
 	f, _, err := b.Workspace.OpenInside(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
