@@ -25,6 +25,7 @@ const (
 	lostText     = "⚠️ This message could not be handled, three times over. Send it again; if it stays, the log of nod has the details."
 	wholeInFile  = "The whole answer is in answer.md below."
 	notForYou    = "This is not for you to decide."
+	restoredText = "♻️ A backup was restored. What was under way in it is stopped, since it may have been done already; what ⏱ and 🔄 let through is asked again. People, rules and jobs are those of the backup: look at /grants and /jobs."
 	// editedCommandText answers a message that an edit made a command: it may be an old one that was obeyed already.
 	editedCommandText = "A command counts when it is sent, not when a message is edited into one. Send it again."
 	leftOutText       = "A command takes no file, so what came with it was not kept. Send it without a command."

@@ -401,6 +401,8 @@ func (v *View) answerItems(turn agent.Turn, text string) ([]outbox.Item, error) 
 	if !asFile {
 		return items, nil
 	}
+	items[0].HTML += "\n\n<i>" + render.Escape(wholeInFile) + "</i>"
+	items[0].Plain += "\n\n" + wholeInFile
 	handle, err := v.out.Keep("answer.md", strings.NewReader(text), int64(len(text)))
 	if err != nil {
 		return nil, fmt.Errorf("keeping a long answer: %w", err)
@@ -503,6 +505,18 @@ func (v *View) Trouble(text string, over bool) {
 	if err != nil {
 		v.log.Error("telling the owner of trouble", "err", err)
 	}
+}
+
+// Restored tells the owner what a restore means, in the commit that sees to it.
+func (v *View) Restored(tx *store.Tx) error {
+	at, _, err := v.access.Home(tx)
+	if errors.Is(err, errNoOwner) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return v.say(tx, at, restoredText, false)
 }
 
 // UpdateLost tells a person whose message could not be handled, in the commit that gives it up.

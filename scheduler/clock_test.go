@@ -598,3 +598,35 @@ func TestCopyOfTheDatabaseRunsOn(t *testing.T) {
 		}
 	})
 }
+
+func TestForgoLetsDueTimesPass(t *testing.T) {
+	inWorld(t, func(w *world) {
+		daily := w.add("daily", "0 9 * * *", "UTC", func(*Draft) {})
+		later := w.add("later", "0 9 1 6 *", "UTC", func(*Draft) {})
+		time.Sleep(49 * time.Hour)
+		told := map[store.JobID]string{}
+		err := w.db.Update(func(tx *store.Tx) error {
+			if _, err := w.jobs.RunNow(tx, later.ID); err != nil {
+				return err
+			}
+			return w.jobs.Forgo(tx, func(_ *store.Tx, job Job, text string) error {
+				told[job.ID] = text
+				return nil
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != 1 || !strings.Contains(told[daily.ID], "may have run then") {
+			t.Errorf("told of %q", told)
+		}
+		for _, job := range must(w, w.jobs.List) {
+			if job.wants(time.Now()) || job.State != StateActive {
+				t.Errorf("the clock still has to do with %+v", job)
+			}
+		}
+		if got := w.history(daily.ID); len(got) != 1 || got[0].Outcome != OutcomeMissed {
+			t.Errorf("the history is %+v", got)
+		}
+	})
+}

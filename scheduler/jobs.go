@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -253,6 +254,40 @@ func (b *Jobs) Finish(tx *store.Tx, id store.RunID, outcome Outcome, summary str
 // tells the person; the run is not repeated.
 func (b *Jobs) Interrupt(tx *store.Tx, id store.RunID) error {
 	return b.Finish(tx, id, OutcomeInterrupted, "nod ended while it ran; what it had done by then is not known")
+}
+
+// Forgo lets every due time that has come pass without a run, and reports it, for when it is not known whether it had
+// one: the book was restored from a backup.
+func (b *Jobs) Forgo(tx *store.Tx, report func(*store.Tx, Job, string) error) error {
+	all, err := b.List(tx)
+	if err != nil {
+		return err
+	}
+	now := b.now()
+	for _, job := range all {
+		s, err := job.Schedule()
+		if err != nil || !job.wants(now) {
+			continue // what can't be read is paused by the clock
+		}
+		job.Asked = time.Time{}
+		if !job.due(now) {
+			err = b.save(tx, job)
+		} else {
+			err = b.forgo(tx, job, s, now, report)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Jobs) forgo(tx *store.Tx, job Job, s Schedule, now time.Time, report func(*store.Tx, Job, string) error) error {
+	run := Run{ID: store.NewRunID(), Due: latestDue(s, job.NextAt, now).UTC(), Outcome: OutcomeRunning}
+	job.advance(s, run) // as one that had its turn
+	run.Job, run.Outcome, run.Ended = job, OutcomeMissed, now.UTC()
+	run.Summary = "passed: a backup was restored, so it may have run already"
+	return errors.Join(b.record(tx, run), b.save(tx, job), report(tx, job, run.forgone()))
 }
 
 // record files a run and forgets the oldest ones beyond the history's length, but never the one that is running.

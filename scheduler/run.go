@@ -67,10 +67,20 @@ func (r Run) report() string {
 	if !r.Since.IsZero() {
 		text += fmt.Sprintf(" Earlier due times since %s were missed too.", r.Job.stamp(r.Since))
 	}
+	return text + r.ahead()
+}
+
+// forgone is what a person reads about a run that was let pass after a restore.
+func (r Run) forgone() string {
+	return "This job was due on " + r.Job.stamp(r.Due) + ". It may have run then, before the backup was put in place, so it was not run again." + r.ahead()
+}
+
+// ahead says when the job is due next.
+func (r Run) ahead() string {
 	if r.Job.State != StateActive {
-		return text + " It is not due again; /jobs can run it now."
+		return " It is not due again; /jobs can run it now."
 	}
-	return text + fmt.Sprintf(" It is due next on %s; /jobs can run it now.", r.Job.stamp(r.Job.NextAt))
+	return fmt.Sprintf(" It is due next on %s; /jobs can run it now.", r.Job.stamp(r.Job.NextAt))
 }
 
 // stamp writes a time as the job's owner reads it.

@@ -268,3 +268,37 @@ func checkNote(t *testing.T, path, want string) {
 		return nil
 	})
 }
+
+func TestAfterRestore(t *testing.T) {
+	path := tempPath(t)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	db := open(t, path)
+	calls := func(db *DB, fail error) (n int) {
+		err := db.AfterRestore(func(tx *Tx) error {
+			n++
+			return errors.Join(notes.Put(tx, "k", "after"), fail)
+		})
+		if !errors.Is(err, fail) {
+			t.Error(err)
+		}
+		return n
+	}
+	if calls(db, nil) != 0 {
+		t.Error("a new database counts as restored")
+	}
+	if err := db.Backup(backup); err != nil {
+		t.Fatal(err)
+	}
+	shut(t, db)
+	if _, err := Restore(path, backup); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, path)
+	defer func() { shut(t, db) }()
+	if calls(db, errors.New("not now")) != 1 || calls(db, nil) != 1 {
+		t.Error("it is not told until it was seen to")
+	}
+	if calls(db, nil) != 0 {
+		t.Error("it is told again")
+	}
+}

@@ -6,11 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // Restore puts the backup at from in place of the database at path. What stood there is kept beside it, under the name
 // that is returned ("" when there was nothing). It refuses while a process has the database open, and a backup that
-// does not open. A crash in between leaves the old database or the new one.
+// does not open. A crash in between leaves the old database or the new one. What came of the backup's unfinished work is
+// not known to it: the new database says so to AfterRestore.
 func Restore(path, from string) (kept string, err error) {
 	data, err := os.ReadFile(from)
 	if err != nil {
@@ -40,6 +43,9 @@ func Restore(path, from string) (kept string, err error) {
 	if err := writeSynced(fresh, data); err != nil {
 		return kept, fmt.Errorf("restoring the database: %w", err)
 	}
+	if err := markRestored(fresh); err != nil {
+		return kept, fmt.Errorf("restoring the database: %w", err)
+	}
 	if err := os.Rename(fresh, path); err != nil {
 		return kept, fmt.Errorf("restoring the database: %w", err)
 	}
@@ -65,6 +71,33 @@ func writeSynced(path string, data []byte) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// restoredKey stands in the meta bucket from a restore to the first start after it.
+const restoredKey = "restored"
+
+func markRestored(path string) error {
+	b, err := openBolt(path)
+	if err != nil {
+		return err
+	}
+	err = b.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(metaBucket)).Put([]byte(restoredKey), []byte{1})
+	})
+	return errors.Join(err, b.Close())
+}
+
+// AfterRestore runs fn once after the database was restored from a backup, in the commit that forgets that it was;
+// otherwise it does nothing.
+func (db *DB) AfterRestore(fn func(*Tx) error) error {
+	return db.Update(func(tx *Tx) error {
+		meta := tx.bolt.Bucket([]byte(metaBucket))
+		if meta.Get([]byte(restoredKey)) == nil {
+			return nil
+		}
+		tx.wrote = true
+		return errors.Join(fn(tx), meta.Delete([]byte(restoredKey)))
+	})
 }
 
 // lock takes the lock that bbolt takes, without opening the database: it may be damaged, which is what a restore is for.

@@ -149,6 +149,9 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err := settle(db, rules, access, cfg, me, w.notice); err != nil {
 		return err
 	}
+	if err := forget(db, driver, gate, book, view); err != nil {
+		return err
+	}
 	router := &bot.Router{
 		DB: db, Out: out, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Models: service, Vault: vault, Home: cfg.Home, Sandbox: runner.Describe,
 		Log: log, Access: access, Me: me, Started: time.Now(),
@@ -222,6 +225,20 @@ func measureSandbox(runner *shell.Runner, log *slog.Logger) error {
 		log.Info("commands run in a sandbox", "sandbox", runner.Describe())
 	} else {
 		log.Warn("commands have no full sandbox", "sandbox", runner.Describe(), "err", why)
+	}
+	return nil
+}
+
+// forget drops what a restored backup was about to do: nobody knows what of it was done since.
+func forget(db *store.DB, driver *agent.Driver, gate *approvals.Gate, book *scheduler.Jobs, view *bot.View) error {
+	err := db.AfterRestore(func(tx *store.Tx) error {
+		if _, err := driver.StopAll(tx); err != nil {
+			return err
+		}
+		return errors.Join(gate.EndAll(tx), book.Forgo(tx, driver.Report), view.Restored(tx))
+	})
+	if err != nil {
+		return fmt.Errorf("beginning with a restored backup: %w", err)
 	}
 	return nil
 }
