@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // homeName is the folder of the workspace that is HOME in the sandbox, where programs keep their settings and caches from
@@ -58,8 +59,8 @@ func makeHome(workspace string) error {
 		return fmt.Errorf("making HOME for commands: %w", err)
 	}
 	files := map[string]string{".gitignore": "*\n"}
-	if config := filepath.Join(os.Getenv("HOME"), ".gitconfig"); filepath.IsAbs(config) {
-		files[".gitconfig"] = fmt.Sprintf("[include]\n\tpath = %q\n", config)
+	if home := os.Getenv("HOME"); ownFolder(home) { // git fails on a file that it may not read
+		files[".gitconfig"] = fmt.Sprintf("[include]\n\tpath = %q\n", filepath.Join(home, ".gitconfig"))
 	}
 	for name, text := range files {
 		if err := root.WriteFile(filepath.Join(homeName, name), []byte(text), 0o600); err != nil {
@@ -67,4 +68,13 @@ func makeHome(workspace string) error {
 		}
 	}
 	return nil
+}
+
+func ownFolder(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !filepath.IsAbs(path) {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if task := os.Getenv(asNod); task != "" {
 		os.Exit(beNod(task))
 	}
+	if text := os.Getenv(asAttempts); text != "" {
+		os.Exit(beAttempts(text))
+	}
 	flag.Parse()
 	fuzzing := flag.Lookup("test.fuzz").Value.String() != "" // whose workers are children too
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {

@@ -262,7 +262,7 @@ func TestAsNobody(t *testing.T) {
 	}
 	t.Parallel()
 	const nobody = 65534
-	dir, err := os.MkdirTemp("", "nod-nobody-")
+	dir, err := os.MkdirTemp("/var/lib", "nod-nobody-") // which the sandbox has no folder of its own for
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestAsNobody(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	child := exec.Command("/proc/self/exe", "-test.v", "-test.run", "^(TestSTOP2|TestRunOutcomes|TestRunIn|TestSA2_FolderSwap|TestSE8|TestSE9)")
+	child := exec.Command("/proc/self/exe", "-test.v", "-test.run", "^(TestSTOP2|TestRunOutcomes|TestRunIn|TestSA2_FolderSwap|TestSE8|TestSE9|TestSandbox)")
 	child.Dir = dir
 	child.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HOME=") }), "TMPDIR="+dir)
 	child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
