@@ -144,7 +144,7 @@ func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, 
 	case p.Kind == approvals.Asked:
 		lines = append(lines, "❓ "+p.Question.Title)
 	case p.Kind == approvals.Interrupted:
-		lines = append(lines, "⚡ Interrupted: "+asked(p.Request)+" "+p.Note)
+		lines = append(lines, "⚡ Interrupted: "+p.Request.Tool+touched(p.Request)+". "+p.Note)
 	default:
 		lines = append(lines, "✋ "+asked(p.Request))
 	}
@@ -182,10 +182,7 @@ func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, 
 
 // asked names what a call would do.
 func asked(r approvals.Request) string {
-	where := ""
-	if len(r.Paths) == 1 {
-		where = " " + r.Paths[0].Shown
-	}
+	where := touched(r)
 	switch r.Tool {
 	case tools.ExecuteTask:
 		return "Schedule this job? (" + r.Tool + ")"
@@ -199,6 +196,14 @@ func asked(r approvals.Request) string {
 		return "Change" + where + "? (" + r.Tool + ")"
 	}
 	return "Allow " + r.Tool + where + "?"
+}
+
+// touched is the one file that a call is about, after a blank, or "".
+func touched(r approvals.Request) string {
+	if len(r.Paths) != 1 {
+		return ""
+	}
+	return " " + r.Paths[0].Shown
 }
 
 // shownDir shortens a folder in the home directory's way.
