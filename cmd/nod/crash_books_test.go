@@ -127,9 +127,9 @@ type tally struct {
 func (w *crashWorld) count() (sum tally) {
 	runs := w.ran()
 	for _, p := range w.people {
-		sum.messages += len(p.sent) + p.stops
+		sum.messages += len(p.sent) + p.commands
 		sum.answers += p.answers
-		sum.stops += p.stops
+		sum.stops += len(p.stopped)
 		sum.lost = append(sum.lost, p.lost...)
 		sum.openCards = append(sum.openCards, p.openCards()...)
 		sum.duplicates += p.duplicates()

@@ -23,6 +23,7 @@ type killer struct {
 	w       *crashWorld
 	rand    *rand.Rand
 	windows map[string]int  // how often nod died in each
+	missed  map[string]int  // how often a start did not come to a window
 	rare    map[string]bool // windows that a start passes once at most
 	runCut  bool            // the last kill cut off a run of the job
 	random  int             // kills at random
@@ -33,33 +34,37 @@ type killer struct {
 
 func newKiller(w *crashWorld) *killer {
 	k := &killer{
-		w: w, rand: rand.New(rand.NewPCG(*crashSeed, 0)), windows: map[string]int{}, rare: map[string]bool{},
+		w: w, rand: rand.New(rand.NewPCG(*crashSeed, 0)), windows: map[string]int{}, missed: map[string]int{}, rare: map[string]bool{},
 		unknown: map[store.CallID]string{}, runs: map[store.RunID]bool{},
 	}
 	for _, name := range failpoints(w.t) {
 		k.windows[name] = 0
 	}
-	for _, name := range []string{"agent.failed", "agent.steered", "agent.stopped", "outbox.previewed", "scheduler.launched", "scheduler.launching"} {
+	for _, name := range []string{"agent.compacted", "agent.failed", "agent.steered", "agent.stopped", "outbox.previewed", "scheduler.launched", "scheduler.launching"} {
 		k.rare[name] = true
 	}
 	return k
 }
 
+// maxMissed is how often a start may fail to come to a window.
+const maxMissed = 12
+
 // killAll kills nod at least so often: about two thirds in windows, at least twice in each, the rest at random.
 func (k *killer) killAll(kills int) {
 	order := k.windowOrder(max(2, kills*2/3/len(k.windows)))
 	for n := 0; n < kills || len(order) > 0; n++ {
-		if n > 4*max(kills, len(k.windows)) {
-			k.w.t.Errorf("these windows were not met: %q", order)
-			return
-		}
 		name := ""
 		if len(order) > 0 && (n%3 != 2 || n >= kills) {
 			name, order = k.next(order)
 		}
-		if !k.killOnce(name) && name != "" {
-			order = append(order, name)
+		if k.killOnce(name) || name == "" {
+			continue
 		}
+		if k.missed[name]++; k.missed[name] > maxMissed {
+			k.w.t.Errorf("the window %s is never passed", name)
+			return
+		}
+		order = append(order, name)
 	}
 }
 
@@ -85,16 +90,22 @@ func (k *killer) windowOrder(times int) (order []string) {
 	return order
 }
 
-// killOnce starts nod and kills it: in a window, or at random when name is "". It says whether the window was met.
+// windowLimit is how long a start may take to come to a window, or to run a command.
+const windowLimit = 2 * time.Second
+
+// killOnce starts nod and kills it: in a window, or when name is "" at random, by turns while a command runs. It says
+// whether the window was met.
 func (k *killer) killOnce(name string) bool {
-	point, delay := "", time.Duration(20+k.rand.IntN(500))*time.Millisecond
-	if name != "" {
-		point, delay = fmt.Sprint(name, ":1"), 2*time.Second
-		if !k.rare[name] {
-			point = fmt.Sprint(name, ":", 1+k.rand.IntN(3))
+	nod := k.w.launch(k.point(name))
+	limit := windowLimit
+	if name == "" {
+		limit = time.Duration(20+k.rand.IntN(500)) * time.Millisecond
+		if k.random%2 == 1 {
+			k.w.awaitCommand(windowLimit)
+			limit = time.Duration(k.rand.IntN(20)) * time.Millisecond
 		}
 	}
-	met := k.w.launch(point).killedWithin(delay)
+	met := nod.killedWithin(limit)
 	if met {
 		k.windows[name]++
 	} else {
@@ -104,6 +115,17 @@ func (k *killer) killOnce(name string) bool {
 	k.alive += k.w.processesGone()
 	k.look()
 	return met
+}
+
+// point is a window with the passage at which nod dies.
+func (k *killer) point(name string) string {
+	switch {
+	case name == "":
+		return ""
+	case k.rare[name]:
+		return name + ":1"
+	}
+	return fmt.Sprint(name, ":", 1+k.rand.IntN(3))
 }
 
 // failpoints reads the names of all commit windows out of the source, so that a new one is killed in too.

@@ -26,6 +26,7 @@ const (
 	errandNote = "note" // a file written where that is free
 	errandAsk  = "ask"  // a question
 	errandStop = "stop" // a command that only /stop ends
+	errandPack = "pack" // not the model's: /compact
 	errandJob  = "job"  // a job that is due every second
 	errandWait = "wait" // a command of a second
 	errandMull = "mull" // an answer that takes a second
@@ -95,6 +96,9 @@ func (w *refusalWriter) Flush() {
 const lag = 15 * time.Millisecond
 
 func (m *crashModel) reply(r scripted.Request) scripted.Reply {
+	if len(r.Tools) == 0 {
+		return scripted.Reply{}.Sleep(lag).Say("A summary.")
+	}
 	turn := openTurn(r.Messages)
 	var asked, called []string
 	for _, msg := range turn {

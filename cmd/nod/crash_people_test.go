@@ -25,7 +25,7 @@ type crashPerson struct {
 	skips    int             // interrupted calls that were skipped, or repeated
 	patient  bool            // leaves interrupted calls alone
 	answers  int             // questions that were answered
-	stops    int             // /stop commands
+	commands int             // to the bot: /stop and /compact
 	cards    []int           // messages on which buttons were pressed
 	lost     []string        // errands, commands and presses that nothing came of
 }
@@ -55,6 +55,10 @@ func (p *crashPerson) until(ctx context.Context, ok func() bool) bool {
 
 // perform has an errand done.
 func (p *crashPerson) perform(ctx context.Context, kind string) {
+	if kind == errandPack {
+		p.compact(ctx)
+		return
+	}
 	errand := p.say(kind)
 	if kind == errandStop {
 		p.stop(ctx, errand)
@@ -78,11 +82,24 @@ func (p *crashPerson) stop(ctx context.Context, errand string) {
 		p.lost = append(p.lost, errand)
 		return
 	}
-	p.stops++
+	p.commands++
 	asked := p.SendText("/stop")
 	stopped := func(m emulator.Message) bool { return m.ID > asked.ID && strings.Contains(m.Shown(), "Stopped") }
 	if !p.until(ctx, func() bool { return slices.ContainsFunc(p.Messages(), stopped) }) {
 		p.lost = append(p.lost, "/stop of "+errand)
+	}
+}
+
+// compact says /compact and waits to be told how it went.
+func (p *crashPerson) compact(ctx context.Context) {
+	p.commands++
+	asked := p.SendText("/compact")
+	told := func(m emulator.Message) bool {
+		text := m.Shown()
+		return m.ID > asked.ID && (strings.Contains(text, "replaced by a summary") || strings.Contains(text, "Not compacted"))
+	}
+	if !p.until(ctx, func() bool { return slices.ContainsFunc(p.Messages(), told) }) {
+		p.lost = append(p.lost, fmt.Sprint("/compact of ", p.name))
 	}
 }
 
@@ -227,7 +244,7 @@ func (p *crashPerson) live(ctx, busy context.Context, kinds []string, limit time
 		patience, cancel := context.WithCancel(ctx)
 		stop := context.AfterFunc(busy, func() { time.AfterFunc(limit, cancel) })
 		kind := kinds[i%len(kinds)]
-		if i%3 == 2 && kind != errandStop { // a second message while the first is being seen to
+		if i%3 == 2 && kind != errandStop && kind != errandPack { // a second message while the first is being seen to
 			first := p.say(kind)
 			p.perform(patience, errandSay)
 			p.awaitDone(patience, first)

@@ -244,6 +244,13 @@ func (w *crashWorld) commandProcesses() (pids []string) {
 	return pids
 }
 
+// awaitCommand waits until a command runs, but no longer than limit.
+func (w *crashWorld) awaitCommand(limit time.Duration) {
+	for deadline := time.Now().Add(limit); len(w.commandProcesses()) == 0 && time.Now().Before(deadline); {
+		time.Sleep(2 * time.Millisecond) // nothing tells when a stranger's process begins
+	}
+}
+
 // processesGone says how many processes of commands there were right after a kill, and fails for those that stay.
 func (w *crashWorld) processesGone() (were int) {
 	w.t.Helper()
