@@ -173,7 +173,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		{name: "polling", run: poller.Run, limit: 500 * time.Millisecond},
 		{name: "the inbox", run: updates.Run, limit: 500 * time.Millisecond},
 		{name: "the command menu", run: func(ctx context.Context) error { return menu(ctx, router, client, log) }, limit: 250 * time.Millisecond},
-		{name: "the sandbox", run: func(context.Context) error { return measureSandbox(runner, log) }, limit: time.Second},
+		{name: "the sandbox", run: func(ctx context.Context) error { return measureSandbox(ctx, runner, log) }, limit: time.Second},
 		{name: "the clock", run: clock.Run, limit: 250 * time.Millisecond},
 		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
 		{name: "the gate", run: gate.Run, limit: 250 * time.Millisecond},
@@ -218,8 +218,17 @@ func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, vau
 	return all
 }
 
+// startQuiet is how long after the start the sandbox is measured, unless a command needs it before: that starts processes,
+// and what people wrote meanwhile goes first.
+const startQuiet = 2 * time.Second
+
 // measureSandbox finds out what commands can have before one needs it. How strong it is stands on every card.
-func measureSandbox(runner *shell.Runner, log *slog.Logger) error {
+func measureSandbox(ctx context.Context, runner *shell.Runner, log *slog.Logger) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-time.After(startQuiet):
+	}
 	strength, why := runner.Strength()
 	if strength == shell.Full || runner.Mode == shell.Off {
 		log.Info("commands run in a sandbox", "sandbox", runner.Describe())
