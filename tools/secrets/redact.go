@@ -118,19 +118,21 @@ func inner(enc *base64.Encoding, raw []byte, offset int) string {
 }
 
 // shapes are keys that are recognised without being known. A Telegram token has no word boundary before it: it stands
-// right behind "bot" in a URL (SAFETY.md 4).
-var shapes = regexp.MustCompile(strings.Join([]string{
-	`[0-9]{8,12}:[A-Za-z0-9_-]{35}`,                                      // Telegram
-	`\bsk-[A-Za-z0-9_-]{20,}`,                                            // OpenAI and its relatives
-	`\bgh[pousr]_[A-Za-z0-9]{36,}`,                                       // GitHub
-	`\bgithub_pat_[A-Za-z0-9_]{22,}`,                                     //
-	`\bglpat-[A-Za-z0-9_-]{20,}`,                                         // GitLab
-	`\bxox[abprs]-[A-Za-z0-9-]{10,}`,                                     // Slack
-	`\bAKIA[0-9A-Z]{16}\b`,                                               // AWS
-	`\bAIza[0-9A-Za-z_-]{35}`,                                            // Google
-	`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`, // JSON Web Token
-	`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----`,
-}, "|"))
+// right behind "bot" in a URL (SAFETY.md 4). Few texts need them, and a start of the program should not pay for them.
+var shapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(strings.Join([]string{
+		`[0-9]{8,12}:[A-Za-z0-9_-]{35}`,                                      // Telegram
+		`\bsk-[A-Za-z0-9_-]{20,}`,                                            // OpenAI and its relatives
+		`\bgh[pousr]_[A-Za-z0-9]{36,}`,                                       // GitHub
+		`\bgithub_pat_[A-Za-z0-9_]{22,}`,                                     //
+		`\bglpat-[A-Za-z0-9_-]{20,}`,                                         // GitLab
+		`\bxox[abprs]-[A-Za-z0-9-]{10,}`,                                     // Slack
+		`\bAKIA[0-9A-Z]{16}\b`,                                               // AWS
+		`\bAIza[0-9A-Za-z_-]{35}`,                                            // Google
+		`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`, // JSON Web Token
+		`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----`,
+	}, "|"))
+})
 
 // Redact takes secrets out of a text.
 func (r *Redactor) Redact(s string) string {
@@ -140,7 +142,7 @@ func (r *Redactor) Redact(s string) string {
 	if !suspicious(s) {
 		return s
 	}
-	return shapes.ReplaceAllString(s, Mask)
+	return shapes().ReplaceAllString(s, Mask)
 }
 
 // marks are what every shape contains: most texts have none, and need no regular expression.
