@@ -120,9 +120,19 @@ func (in *Intake) fetch(ctx context.Context, m *models.Message, f attached) (sav
 	n, err := io.Copy(out, io.LimitReader(body, maxDownload+1))
 	if err != nil || n > maxDownload {
 		in.Log.Warn("fetching a file", "chat", m.Chat.ID, "err", err)
+		in.discard([]agent.Attachment{{Path: shown}})
 		return saved, fmt.Sprintf("%s could not be fetched whole. Send it again.", nameOr(f.name, "The "+f.kind))
 	}
 	return agent.Attachment{Path: shown, Kind: f.kind, MIME: f.mime, Size: n}, ""
+}
+
+// discard deletes files of which nothing will come.
+func (in *Intake) discard(files []agent.Attachment) {
+	for _, f := range files {
+		if err := in.Workspace.Root().Remove(f.Path); err != nil {
+			in.Log.Warn("deleting a file that was not fetched whole", "err", err)
+		}
+	}
 }
 
 // open begins a download. The link holds the token: it appears in no error and no log.

@@ -420,12 +420,24 @@ func (q *request) decide(id store.ApprovalID, d approvals.Decision, with ...func
 
 // submit gives a message to its session.
 func (q *request) submit(ctx context.Context) error {
-	input, complaint := q.Intake.read(ctx, q.messages)
+	input, complaint, err := q.read(ctx)
+	if err != nil {
+		return err
+	}
 	input.Edited, input.More = q.edited, q.Inbox.More(q.update)
 	if input.Text == "" && len(input.Files) == 0 && complaint != "" {
 		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.complain(tx, complaint, false), q.done(tx)) })
 	}
 	return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.enter(tx, input, complaint), q.done(tx)) })
+}
+
+// read makes an input of the message. When the program ends meanwhile nothing comes of it: the next start reads it whole.
+func (q *request) read(ctx context.Context) (agent.Input, string, error) {
+	input, complaint := q.Intake.read(ctx, q.messages)
+	if ctx.Err() != nil {
+		q.Intake.discard(input.Files)
+	}
+	return input, complaint, ctx.Err()
 }
 
 // enter gives what was read of a message to its session.
@@ -450,7 +462,12 @@ func (q *request) files(ctx context.Context) func(*store.Tx) error {
 	if !q.hasFile() {
 		return func(*store.Tx) error { return nil }
 	}
-	input, complaint := q.Intake.read(ctx, q.messages)
+	input, complaint, err := q.read(ctx)
 	input.Text = "" // which is the decision's, and may be a secret
-	return func(tx *store.Tx) error { return q.enter(tx, input, complaint) }
+	return func(tx *store.Tx) error {
+		if err != nil {
+			return err
+		}
+		return q.enter(tx, input, complaint)
+	}
 }
