@@ -200,7 +200,7 @@ func asked(r approvals.Request) string {
 
 // touched is the one file that a call is about, after a blank, or "".
 func touched(r approvals.Request) string {
-	if len(r.Paths) != 1 {
+	if len(r.Paths) != 1 || r.Subject.Kind == approvals.Command {
 		return ""
 	}
 	return " " + r.Paths[0].Shown
