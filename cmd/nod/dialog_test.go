@@ -390,7 +390,7 @@ func (d *dialog) conceal(text string) string {
 }
 
 var (
-	clockForm = regexp.MustCompile(`\b\d\d:\d\d\b`)
+	clockForm = regexp.MustCompile(`\b\d\d:\d\d(:\d\d)?\b`)
 	codeForm  = regexp.MustCompile(`start=(\S+)`)
 	jobForm   = regexp.MustCompile(`([0-9a-v]{6}): [^\\]*\\n  [^\\]*; (?:next|paused|done)`) // as list_items shows it to the model
 )
