@@ -279,8 +279,12 @@ func cardNotes(p approvals.Pending, pages, page int) []string {
 	if pages > 1 {
 		notes = append(notes, fmt.Sprintf("Page %d of %d. Approve is on the last one.", page+1, pages))
 	}
-	if p.Kind == approvals.Asked && len(p.Question.Options) > 0 {
+	switch {
+	case p.Kind != approvals.Asked || p.Question.Secret != "":
+	case len(p.Question.Options) > 0:
 		notes = append(notes, "Tap an answer, or write your own.")
+	default:
+		notes = append(notes, "Write your answer.")
 	}
 	return notes
 }
@@ -316,7 +320,7 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 	if _, stopped := strings.CutPrefix(p.Reason, "Cancelled: "); stopped {
 		return "⏹ Stopped, " + clock(when) + map[bool]string{true: ". It was not run."}[p.Kind == approvals.Approval], nil
 	}
-	return "⏹ Withdrawn, " + clock(when) + ": " + nameOr(p.Reason, "no longer needed"), nil
+	return "⏹ Withdrawn, " + clock(when) + ": " + strings.TrimSuffix(nameOr(p.Reason, "no longer needed"), ".") + ".", nil
 }
 
 // approvedBeyond says what else a nod has let through.

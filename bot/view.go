@@ -50,6 +50,9 @@ type turnView struct {
 const (
 	// firstPreview keeps an answer that is there in a moment from being shown in two steps.
 	firstPreview = 700 * time.Millisecond
+	// laterPreview is the same after calls, when words are more often the next comment than the answer: a preview makes
+	// the sound of an answer.
+	laterPreview = 2 * time.Second
 	// nextPreview bounds how often a growing answer is rendered; the outbox sends still less often.
 	nextPreview = 400 * time.Millisecond
 )
@@ -185,7 +188,11 @@ func (v *View) streaming(e agent.Streaming) {
 	defer v.mu.Unlock()
 	t, now := v.turnOf(e.Turn), time.Now()
 	if t.preview.IsZero() {
-		t.preview = now.Add(firstPreview)
+		delay := firstPreview
+		if len(t.lines) > 0 {
+			delay = laterPreview
+		}
+		t.preview = now.Add(delay)
 	}
 	if now.Before(t.preview) {
 		return

@@ -72,7 +72,7 @@ func (r *run) judge(req approvals.Request, stale store.ApprovalID) (verdict appr
 		switch {
 		case ok && found.ID == stale:
 			note = changedNote
-			if err := r.gate.Drop(tx, r.req.ID, "it has changed since"); err != nil {
+			if err := r.gate.Drop(tx, r.req.ID, "what it would do has changed; a new card follows"); err != nil {
 				return err
 			}
 		case ok && r.exec.State == AwaitingApproval: // from before a restart: it waits on, or what was decided holds

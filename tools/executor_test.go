@@ -294,7 +294,7 @@ func TestNOD7_ChangedAndAlways(t *testing.T) {
 	if out := r.lands(f); out.State != tools.Completed || len(p.runs()) != 1 {
 		t.Errorf("got %+v, %d runs", out, len(p.runs()))
 	}
-	if got := r.pending(card.ID); got.State != approvals.Withdrawn || got.Reason != "it has changed since" {
+	if got := r.pending(card.ID); got.State != approvals.Withdrawn || got.Reason != "what it would do has changed; a new card follows" {
 		t.Errorf("the card is %s: %s", got.State, got.Reason)
 	}
 	r.noCard()
