@@ -61,6 +61,8 @@ const (
 	finishTime = 5 * time.Second
 	// idleTime is how long a session without work keeps its transcript in memory.
 	idleTime = 10 * time.Minute
+	// retryTime is the pause before a turn is tried again that could not be recorded.
+	retryTime = 10 * time.Second
 	// gatherTime bounds the wait for messages that are on their way, such as large files.
 	gatherTime = time.Minute
 )

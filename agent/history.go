@@ -55,14 +55,36 @@ func (s *session) ask(ctx context.Context, turn Turn, record Session) (llm.Answe
 	req.Messages = s.messages(newHistory(record, s.entries).fit(budget))
 	answer, err := s.stream(ctx, turn, req)
 	var refused *llm.Error
-	if !errors.As(err, &refused) || refused.Kind != llm.KindOverflow {
+	switch {
+	case !errors.As(err, &refused):
+		return answer, err
+	case refused.Kind == llm.KindOverflow:
+		s.View.Show(Delayed{Turn: turn, Notice: llm.Notice{Model: record.Model, Err: refused}})
+		// The client has learned the window, if the service told it.
+		budget = min(budget, s.budget(record.Model)-s.around) / 2
+		req.Messages = s.messages(newHistory(record, s.entries).fit(budget))
+	case refused.Kind == llm.KindBadRequest && hidePictures(req.Messages):
+		// Some picture that it does not take would go with every later request too.
+		s.log.Warn("asking again without pictures", "turn", turn.ID, "err", refused)
+	default:
 		return answer, err
 	}
-	s.View.Show(Delayed{Turn: turn, Notice: llm.Notice{Model: record.Model, Err: refused}})
-	// The client has learned the window, if the service told it.
-	budget = min(budget, s.budget(record.Model)-s.around) / 2
-	req.Messages = s.messages(newHistory(record, s.entries).fit(budget))
 	return s.stream(ctx, turn, req)
+}
+
+// unseen stands in for a picture that the service may have refused.
+const unseen = "\n[a picture belongs here that the model service would not take; you can't see it]"
+
+// hidePictures takes the pictures out of messages, and says whether there were any.
+func hidePictures(messages []llm.Message) (found bool) {
+	for i := range messages {
+		if len(messages[i].Images) > 0 {
+			found = true
+			messages[i].Images = nil
+			messages[i].Text += unseen
+		}
+	}
+	return found
 }
 
 // stream passes the answer on to the view as it comes.

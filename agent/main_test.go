@@ -357,14 +357,26 @@ type recorder struct {
 	shown  []approvals.Pending
 	closed []approvals.Pending
 	trap   func(Event) // called within Emit and Show
+	full   bool        // no event can be committed, as on a disk that is full
 }
 
 func newRecorder() *recorder { return &recorder{} }
 
 func (v *recorder) Emit(tx *store.Tx, e Event) error {
 	v.spring(e)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.full {
+		return errors.New("no space left on device")
+	}
 	tx.OnCommit(func() { v.note(e) })
 	return nil
+}
+
+func (v *recorder) setFull(full bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.full = full
 }
 
 func (v *recorder) Show(e Event) {

@@ -46,10 +46,12 @@ func (s *session) poke() {
 	}
 }
 
-// run takes one turn after the other until ctx ends, and retires when nothing has happened for a while.
+// run takes one turn after the other until ctx ends, and retires when nothing has happened for a while. A turn that the
+// database would not record goes on once it can be written to again.
 func (s *session) run(ctx context.Context) {
 	idle := time.NewTimer(idleTime)
 	defer idle.Stop()
+	var again <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -59,31 +61,48 @@ func (s *session) run(ctx context.Context) {
 				return
 			}
 		case <-s.wakeup:
-			s.work(ctx)
+			again = s.work(ctx)
+		case <-again:
+			if again = time.After(retryTime); s.writable() {
+				again = s.work(ctx)
+			}
 		}
 		idle.Reset(idleTime)
 	}
 }
 
-// work takes turns until none is left.
-func (s *session) work(ctx context.Context) {
+// work takes turns until none is left. Where one could not be brought to its end, it gives back when to try again.
+func (s *session) work(ctx context.Context) (again <-chan time.Time) {
 	for !s.ending() {
 		turn, ok, err := s.activeTurn()
 		if err != nil {
 			s.log.Error("reading the turn", "err", err)
-			return
+			return time.After(retryTime)
 		}
 		if !ok {
 			break
 		}
 		if !s.guarded(ctx, turn) {
-			return
+			return time.After(retryTime)
 		}
 		s.compactIfLong(ctx)
 	}
 	if !s.ending() && s.compactionAsked() {
 		s.compactNow(ctx, true)
 	}
+	return nil
+}
+
+// writable says whether the turn can be recorded, before the model is asked for what could not be kept.
+func (s *session) writable() bool {
+	err := s.DB.Update(func(tx *store.Tx) error {
+		record, ok, err := sessions.Get(tx, s.id)
+		if err != nil || !ok {
+			return err
+		}
+		return sessions.Put(tx, s.id, record)
+	})
+	return err == nil
 }
 
 // guarded takes a turn, and turns a panic into its failure: one broken turn must not end the program.

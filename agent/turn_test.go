@@ -377,3 +377,42 @@ func TestPicturesAreShownToTheModel(t *testing.T) {
 		}
 	})
 }
+
+func TestPicturesThatTheServiceRefusesAreLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.file("uploads/a.png", "no picture")
+		in := message(here, "what is this?")
+		in.Files = []Attachment{{Path: "uploads/a.png", Kind: "photo", MIME: "image/png", Size: 1}}
+		bad := scripted.Fail(400, "invalid_image", "Invalid image.")
+		r.script.Push(bad, scripted.Say("I can't see it"), bad, scripted.Say("still here"))
+		r.submit(in)
+		r.answered("I can't see it")
+		r.say("and now?")
+		r.answered("still here")
+		asked := r.requests(4)
+		if got := asked[1].Messages[0]; len(got.Images) != 0 || !strings.Contains(got.Text, "would not take") {
+			t.Errorf("asked again with %+v", got)
+		}
+	})
+}
+
+func TestATurnThatCannotBeRecordedGoesOnLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.script.Push(scripted.Say("kept"), scripted.Say("kept"), scripted.Say("kept"))
+		r.view.setTrap(func(e Event) {
+			if _, is := e.(Ending); is { // the disk is full by the time that the answer is there
+				r.view.setTrap(nil)
+				r.view.setFull(true)
+			}
+		})
+		r.say("hello")
+		synctest.Wait()
+		if n := count(r.view, anyOf[TurnAnswered]); n != 0 {
+			t.Fatal("it was recorded")
+		}
+		r.view.setFull(false)
+		r.answered("kept")
+	})
+}
