@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -47,10 +48,11 @@ type crashModel struct {
 	refused []string // answers of the strict validation: the transcript was not legal
 	misread []string // answers to questions that came as messages
 	asked   map[string]int
+	changed chan struct{} // closed and replaced when asked changes
 }
 
 func newCrashModel() *crashModel {
-	m := &crashModel{asked: map[string]int{}}
+	m := &crashModel{asked: map[string]int{}, changed: make(chan struct{})}
 	m.service = scripted.New(m.reply)
 	return m
 }
@@ -128,6 +130,7 @@ func (m *crashModel) reply(r scripted.Request) scripted.Reply {
 		switch kind {
 		case errandSay:
 		case errandMull:
+			m.first(errand)
 			reply = reply.Sleep(time.Second)
 		case errandHang:
 			if m.first(errand) {
@@ -154,11 +157,30 @@ func (m *crashModel) faults() (refused, misread []string) {
 	return slices.Clone(m.refused), slices.Clone(m.misread)
 }
 
-// first says whether the errand has not come before.
+// awaitAsked waits until the model was asked for an errand.
+func (m *crashModel) awaitAsked(ctx context.Context, errand string) error {
+	for {
+		m.mu.Lock()
+		asked, changed := m.asked[errand] > 0, m.changed
+		m.mu.Unlock()
+		if asked {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// first notes that the errand came, and says whether it had not come before.
 func (m *crashModel) first(errand string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked[errand]++
+	close(m.changed)
+	m.changed = make(chan struct{})
 	return m.asked[errand] == 1
 }
 

@@ -50,12 +50,18 @@ func TestTerminateInTheMiddle(t *testing.T) {
 	}
 	w.awaitTrace(ctx, long, short)
 	mulled := mulls.say(errandMull)
-	w.awaitAcknowledged(ctx)
+	for _, errand := range []string{mulled, hung} {
+		if err := w.model.awaitAsked(ctx, errand); err != nil {
+			t.Fatalf("waiting until the model is asked for %s: %v", errand, err)
+		}
+	}
 
 	var missed string
 	nod.terminate(func() { missed = late.say(errandSay) })
-	if mulls.answersTo(mulled) != 1 || waits.answersTo(short) != 1 {
-		t.Error("what could end in time was not told before the end")
+	for p, errand := range map[*crashPerson]string{mulls: mulled, waits: short} {
+		if p.answersTo(errand) != 1 {
+			t.Errorf("%s could end in time, and was not told before the end:\n%s", errand, p.Transcript())
+		}
 	}
 	w.processesGone()
 
@@ -142,13 +148,5 @@ func (w *crashWorld) awaitTrace(ctx context.Context, errands ...string) {
 			}
 			time.Sleep(5 * time.Millisecond) // the file tells nobody that it has changed
 		}
-	}
-}
-
-// awaitAcknowledged waits until nod has taken in all that was sent.
-func (w *crashWorld) awaitAcknowledged(ctx context.Context) {
-	w.t.Helper()
-	if err := w.telegram.WaitAcknowledged(ctx); err != nil {
-		w.t.Fatal(err)
 	}
 }
