@@ -73,6 +73,7 @@ func NewView(db *store.DB, out *outbox.Outbox, redactor *secrets.Redactor, log *
 }
 
 func answerSlot(id store.TurnID) outbox.Slot { return outbox.Slot("turn/" + string(id) + "/answer") }
+
 func progressSlot(id store.TurnID) outbox.Slot {
 	return outbox.Slot("turn/" + string(id) + "/progress")
 }

@@ -54,7 +54,8 @@ func TestCallsThatAskNobody(t *testing.T) {
 			},
 			want: want{
 				tools.Outcome{State: tools.Completed, Text: "look", Images: []tools.Image{{MIME: "image/png", Path: "a.png"}}},
-				[]tools.State{tools.Running, tools.Completed}, []string{"a"},
+				[]tools.State{tools.Running, tools.Completed},
+				[]string{"a"},
 			},
 		},
 		{

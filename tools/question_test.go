@@ -30,11 +30,13 @@ func TestQuestion(t *testing.T) {
 		want tools.Outcome
 	}{
 		{
-			"answered", approvals.Decision{Verb: approvals.VerbAnswer, Answer: "yes"},
+			"answered",
+			approvals.Decision{Verb: approvals.VerbAnswer, Answer: "yes"},
 			tools.Outcome{State: tools.Completed, Text: "The user answered: yes"},
 		},
 		{
-			"skipped", approvals.Decision{Verb: approvals.VerbSkip},
+			"skipped",
+			approvals.Decision{Verb: approvals.VerbSkip},
 			tools.Outcome{State: tools.Completed, Text: "The user skipped the question. Go on with your best judgement."},
 		},
 	}

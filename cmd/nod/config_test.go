@@ -225,7 +225,8 @@ func TestProblemsNameTheirKeys(t *testing.T) {
 		"the home to write to":                          {"", map[string]string{"NOD_SANDBOX_WRITABLE": "DIR/home"}, []string{"NOD_SANDBOX_WRITABLE: "}},
 		"all there is to write to":                      {"sandbox_writable: /", nil, []string{"NOD_SANDBOX_WRITABLE: / and NOD_HOME"}},
 		"everything at once": {
-			"log: loud\nfoo: 1\n", map[string]string{"TELEGRAM_BOT_TOKEN": "x", "NOD_OWNER": "x", "NOD_TIMEZONE": "x", "NOD_TELEGRAM_API": "x", "NOD_WORKSPACE": "DIR"},
+			"log: loud\nfoo: 1\n",
+			map[string]string{"TELEGRAM_BOT_TOKEN": "x", "NOD_OWNER": "x", "NOD_TIMEZONE": "x", "NOD_TELEGRAM_API": "x", "NOD_WORKSPACE": "DIR"},
 			[]string{"nod.yaml: line 2", "TELEGRAM_BOT_TOKEN: ", "NOD_TELEGRAM_API: ", "NOD_WORKSPACE: ", "NOD_OWNER: ", "NOD_TIMEZONE: ", "NOD_LOG: "},
 		},
 	} {

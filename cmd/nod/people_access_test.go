@@ -140,8 +140,12 @@ func TestRECV7_EntitiesOutOfRange(t *testing.T) {
 		p.SendText("/enroll")
 		w.sees(p, "I listen here")
 		for _, e := range []emulator.Entity{
-			{Type: "mention", Offset: 500, Length: 8}, {Type: "mention", Offset: -1, Length: 8}, {Type: "mention", Offset: 3, Length: 1 << 30},
-			{Type: "mention", Offset: 1 << 62, Length: 1 << 62}, {Type: "mention", Offset: 3, Length: -8}, {Type: "text_mention", Offset: 0, Length: 1},
+			{Type: "mention", Offset: 500, Length: 8},
+			{Type: "mention", Offset: -1, Length: 8},
+			{Type: "mention", Offset: 3, Length: 1 << 30},
+			{Type: "mention", Offset: 1 << 62, Length: 1 << 62},
+			{Type: "mention", Offset: 3, Length: -8},
+			{Type: "text_mention", Offset: 0, Length: 1},
 		} {
 			p.SendText("👋 @nod_bot hi", emulator.WithEntities(e))
 		}

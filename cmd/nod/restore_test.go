@@ -29,7 +29,9 @@ func TestSA10_ARestoredBackupRunsNothingTwice(t *testing.T) {
 				d.play("bot< a.txt")
 			},
 			func(d *dialog) { d.play("press> ✅ Approve\nmodel> say \"Written.\"\nbot< Written.") },
-			func(d *dialog) { d.play("bot< Stopped\nstale> ✅ Approve\nuser> hello\nmodel> say Hello.\nbot< Hello.") },
+			func(d *dialog) {
+				d.play("bot< Stopped\nstale> ✅ Approve\nuser> hello\nmodel> say Hello.\nbot< Hello.")
+			},
 		},
 		{
 			"a bypass",

@@ -151,7 +151,8 @@ func TestSendAttachmentLimits(t *testing.T) {
 		{"over the limit", args{"file_path": "big"}, "big has 50.0 MB, and at most 50.0 MB can be sent; compress it or send a part of it"},
 		{"no path", args{"file_path": ""}, "The call was not run: file_path is empty; name the file"},
 		{
-			"long caption", args{"file_path": "a.txt", "caption": strings.Repeat("😀", 600)},
+			"long caption",
+			args{"file_path": "a.txt", "caption": strings.Repeat("😀", 600)},
 			"The call was not run: the caption has 1200 characters, and Telegram takes 1024; say the rest in your answer",
 		},
 	}

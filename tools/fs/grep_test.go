@@ -104,7 +104,8 @@ func TestGrepFiles(t *testing.T) {
 		want string
 	}{
 		{
-			"content", args{"path": "src", "pattern": "func foo"},
+			"content",
+			args{"path": "src", "pattern": "func foo"},
 			"a.go\n3: func Foo() {}\n\nb/b.go\n2: func foo() {}\n[2 matches in 2 files]",
 		},
 		{"case", args{"path": "src", "pattern": "Foo", "case_sensitive": true}, "a.go\n3: func Foo() {}\n[1 match in 1 file]"},
@@ -112,21 +113,25 @@ func TestGrepFiles(t *testing.T) {
 		{"count", args{"path": "src", "pattern": "foo", "output_mode": "count", "include_glob": "*.go"}, "a.go: 2\nb/b.go: 1\n[2 files]"},
 		{"glob on the path", args{"path": "src", "pattern": "foo", "output_mode": "count", "include_glob": "b/**/*.{go,txt}"}, "b/b.go: 1\nb/b.txt: 1\n[2 files]"},
 		{
-			"context", args{"path": "src/a.go", "pattern": "package|again", "context_lines": 1},
+			"context",
+			args{"path": "src/a.go", "pattern": "package|again", "context_lines": 1},
 			"a.go\n1: package a\n2- \n3- func Foo() {}\n4: // foo again\n5- var x = 1\n[2 matches in 1 file]",
 		},
 		{
-			"context with a gap", args{"path": "src/a.go", "pattern": "package|var x", "context_lines": 1},
+			"context with a gap",
+			args{"path": "src/a.go", "pattern": "package|var x", "context_lines": 1},
 			"a.go\n1: package a\n2- \n--\n4- // foo again\n5: var x = 1\n[2 matches in 1 file]",
 		},
 		{"end of a CRLF line", args{"path": "src", "pattern": "text$"}, "b/b.txt\n1: foo in text\n[1 match in 1 file]"},
 		{
-			"long line", args{"path": "src/z", "pattern": "foo"},
+			"long line",
+			args{"path": "src/z", "pattern": "foo"},
 			"long.txt\n1: …" + strings.Repeat("-", 100) + "foo" + strings.Repeat("=", 297) + "…\n[1 match in 1 file]",
 		},
 		{"page 1", args{"path": "src", "pattern": "foo", "max_results": 1}, "a.go\n3: func Foo() {}\n[results 1–1, and there are more; go on with offset=1]"},
 		{
-			"page 2", args{"path": "src", "pattern": "foo", "max_results": 2, "offset": 1},
+			"page 2",
+			args{"path": "src", "pattern": "foo", "max_results": 2, "offset": 1},
 			"a.go\n4: // foo again\n\nb/b.go\n2: func foo() {}\n[results 2–3, and there are more; go on with offset=3]",
 		},
 		{"last page", args{"path": "src", "pattern": "foo", "max_results": 1, "offset": 4, "include_glob": "*.txt"}, "[there are only 2 results, all before offset=4]"},
@@ -191,7 +196,8 @@ func TestSearchFile(t *testing.T) {
 		want tools.Outcome
 	}{
 		{
-			"no pattern", args{"path": "a.txt", "query": "two (x)", "context_lines": 1},
+			"no pattern",
+			args{"path": "a.txt", "query": "two (x)", "context_lines": 1},
 			done("2 matches in a.txt:\n1- one\n2: two (x)\n3- three\n4- four\n5: TWO (X)\n"),
 		},
 		{"without neighbours", args{"path": "a.txt", "query": "four", "context_lines": 0}, done("1 match in a.txt:\n4: four\n")},

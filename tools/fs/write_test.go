@@ -201,17 +201,22 @@ func TestWriteShowsTheDiff(t *testing.T) {
 		notes      []string
 	}{
 		{
-			"new file", tools.WriteFile, args{"path": "x/y/n.txt", "content": "one\n"},
-			"--- /dev/null\n+++ x/y/n.txt\n@@ -0,0 +1 @@\n+one\n", []string{"Makes 2 new folders on the way."},
+			"new file", tools.WriteFile,
+			args{"path": "x/y/n.txt", "content": "one\n"},
+			"--- /dev/null\n+++ x/y/n.txt\n@@ -0,0 +1 @@\n+one\n",
+			[]string{"Makes 2 new folders on the way."},
 		},
 		{"empty file", tools.WriteFile, args{"path": "e.txt", "content": ""}, "--- /dev/null\n+++ e.txt\n(an empty file)\n", nil},
 		{
-			"edit", tools.EditFile, args{"path": r.Path("x/y/n.txt"), "old": "one", "new": "two"},
+			"edit", tools.EditFile,
+			args{"path": r.Path("x/y/n.txt"), "old": "one", "new": "two"},
 			"--- x/y/n.txt\n+++ x/y/n.txt\n@@ -1 +1 @@\n-one\n+two\n", nil,
 		},
 		{
-			"CRLF", tools.EditFile, args{"path": "crlf.txt", "old": "b", "new": "c"},
-			"--- crlf.txt\n+++ crlf.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n", []string{"Lines end with CRLF, before and after."},
+			"CRLF", tools.EditFile,
+			args{"path": "crlf.txt", "old": "b", "new": "c"},
+			"--- crlf.txt\n+++ crlf.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n",
+			[]string{"Lines end with CRLF, before and after."},
 		},
 		{
 			"NOD-8 hidden characters reach the card as they are", tools.WriteFile,
