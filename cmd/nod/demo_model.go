@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
-	"text/template"
 	"time"
 
 	"nod/agent/llm/scripted"
@@ -22,14 +22,15 @@ var demoScripts embed.FS
 const introScript = "intro.txt"
 
 // offer is one trick of the demo model: what a person may ask for, and what the model does then. Each stands in a file
-// of its own and knows nothing of the others. A file begins with a few "key: value" lines, then come its parts.
+// of its own and knows nothing of the others. A file begins with a few "key: value" lines, then come its parts. What is
+// in braces, such as {result}, is filled in; the lines between "repeat 50" and "end" are said that often.
 type offer struct {
 	title string         // how it is offered; "" when it is not
 	match *regexp.Regexp // which messages ask for it; its groups are facts.Match
 	done  *regexp.Regexp // which results of its calls are the wanted ones
 	// parts are replies in scripted.ParseReply's form: "ask" to the person, "done" and "refused" to the result of a
 	// call, "run: TITLE" to a job that falls due.
-	parts map[string]*template.Template
+	parts map[string]string
 }
 
 // demoModel is the scripted model of `nod demo`.
@@ -78,7 +79,7 @@ func (m *demoModel) titles() (all []string) {
 var partForm = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 
 func parseOffer(text string) (offer, error) {
-	o := offer{parts: map[string]*template.Template{}}
+	o := offer{parts: map[string]string{}}
 	marks := partForm.FindAllStringSubmatchIndex(text, -1)
 	if len(marks) == 0 {
 		return o, errors.New("it has no part such as -- ask --")
@@ -91,12 +92,7 @@ func parseOffer(text string) (offer, error) {
 		if i+1 < len(marks) {
 			end = marks[i+1][0]
 		}
-		name := text[mark[2]:mark[3]]
-		part, err := template.New(name).Funcs(template.FuncMap{"quote": quote, "seq": seq}).Parse(text[mark[1]:end])
-		if err != nil {
-			return o, err
-		}
-		o.parts[name] = part
+		o.parts[text[mark[2]:mark[3]]] = text[mark[1]:end]
 	}
 	return o, nil
 }
@@ -121,54 +117,78 @@ func (o *offer) parseHead(head string) (err error) {
 	return nil
 }
 
-// quote writes its arguments, joined, as one string that Go and JSON both read.
-func quote(args ...any) (string, error) {
-	raw, err := json.Marshal(fmt.Sprint(args...))
-	return string(raw), err
-}
-
-// seq is 1 to n.
-func seq(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i + 1
-	}
-	return all
-}
-
 // facts are what a part may show.
 type facts struct {
-	Match  []string // what the person wrote, and the groups of the offer's match in it
-	Result string   // of the call that was made
-	Answer string   // the group of the offer's done in it
-	Clock  string
-	Offers string // a list in Markdown
+	match  string // the last group of the offer's match in what the person wrote
+	result string // of the call that was made
+	answer string // the group of the offer's done in it
+	clock  string
+	offers string // a list in Markdown
+}
+
+// fill puts the facts in a part, as they are written within a string of Go or JSON. It is less than text/template can,
+// which would make the program's binary and memory a fifth larger: the linker keeps every method for it.
+func (f facts) fill(part string) (string, error) {
+	part, err := repeat(part)
+	if err != nil {
+		return "", err
+	}
+	var pairs []string
+	for name, value := range map[string]string{"match": f.match, "result": f.result, "answer": f.answer, "clock": f.clock, "offers": f.offers} {
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			return "", fmt.Errorf("writing %s: %w", name, err)
+		}
+		pairs = append(pairs, "{"+name+"}", string(quoted[1:len(quoted)-1]))
+	}
+	return strings.NewReplacer(pairs...).Replace(part), nil
+}
+
+// repeat writes out what stands between "repeat N" and "end", with {n} counting from 1.
+func repeat(part string) (string, error) {
+	before, rest, found := strings.Cut(part, "repeat ")
+	if !found {
+		return part, nil
+	}
+	count, rest, _ := strings.Cut(rest, "\n")
+	block, after, closed := strings.Cut(rest, "end\n")
+	times, err := strconv.Atoi(count)
+	if err != nil || !closed {
+		return "", errors.New("a repeat needs a number, and an end")
+	}
+	var b strings.Builder
+	b.WriteString(before)
+	for n := range times {
+		b.WriteString(strings.ReplaceAll(block, "{n}", strconv.Itoa(n+1)))
+	}
+	b.WriteString(after)
+	return b.String(), nil
 }
 
 // reply is what the demo model answers to a request.
 func (m *demoModel) reply(r scripted.Request) scripted.Reply {
-	f := facts{Clock: time.Now().Format("15:04:05"), Offers: "- " + strings.Join(m.titles(), "\n- ")}
+	f := facts{clock: time.Now().Format("15:04:05"), offers: "- " + strings.Join(m.titles(), "\n- ")}
 	said := r.LastUser()
 	if title, ok := dueJob(said); ok {
 		return m.runs(title).play("run: "+title, f)
 	}
 	o, match := m.asked(said)
-	f.Match = match
+	f.match = match[len(match)-1]
 	results := r.Results()
 	if len(results) == 0 {
 		return o.play("ask", f)
 	}
-	f.Result = results[len(results)-1]
-	if refusal.MatchString(f.Result) {
+	f.result = results[len(results)-1]
+	if refusal.MatchString(f.result) {
 		return o.play("refused", f)
 	}
 	if o.done != nil {
-		if groups := o.done.FindStringSubmatch(f.Result); groups != nil {
-			f.Answer = groups[len(groups)-1]
+		if groups := o.done.FindStringSubmatch(f.result); groups != nil {
+			f.answer = groups[len(groups)-1]
 			return o.play("done", f)
 		}
 	}
-	return scripted.Say("That did not work: " + f.Result)
+	return scripted.Say("That did not work: " + f.result)
 }
 
 // refusal tells a call that was not run from one that failed.
@@ -189,7 +209,7 @@ func (m *demoModel) asked(said string) (offer, []string) {
 // runs is the offer that a job comes from.
 func (m *demoModel) runs(job string) offer {
 	for _, o := range m.offers {
-		if o.parts["run: "+job] != nil {
+		if o.parts["run: "+job] != "" {
 			return o
 		}
 	}
@@ -204,15 +224,14 @@ func dueJob(text string) (string, bool) {
 }
 
 func (o offer) play(part string, f facts) scripted.Reply {
-	t := o.parts[part]
-	if t == nil {
-		return scripted.Say("The demo's script has nothing to say here.")
-	}
-	var b strings.Builder
-	if err := t.Execute(&b, f); err != nil {
+	text, err := f.fill(o.parts[part])
+	if err != nil {
 		return scripted.Say("The demo's script is broken: " + err.Error())
 	}
-	reply, err := scripted.ParseReply(b.String())
+	if text == "" {
+		return scripted.Say("The demo's script has nothing to say here.")
+	}
+	reply, err := scripted.ParseReply(text)
 	if err != nil {
 		return scripted.Say("The demo's script is broken: " + err.Error())
 	}
