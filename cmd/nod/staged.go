@@ -14,7 +14,7 @@ type loop struct {
 	run  func(context.Context) error
 	// limit is how long it may take to end; then the program goes on without it.
 	limit time.Duration
-	// before is done when its turn to end has come, before it is told to.
+	// before is done when its turn to end has come, before it is told to. It may take half of that time.
 	before func(context.Context)
 }
 
@@ -48,7 +48,9 @@ func runStaged(ctx context.Context, log *slog.Logger, loops []loop) error {
 	for i, l := range loops {
 		stageCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.limit)
 		if l.before != nil {
-			l.before(stageCtx)
+			beforeCtx, done := context.WithTimeout(stageCtx, l.limit/2)
+			l.before(beforeCtx)
+			done()
 		}
 		handles[i].cancel()
 		select {

@@ -70,6 +70,22 @@ func TestLoopsEndInTheirOrder(t *testing.T) {
 	})
 }
 
+func TestALoopHasTimeToEndAfterWhatIsDoneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStages()
+		outbox := s.untilEnd("the outbox", 400*time.Millisecond, nil)
+		outbox.before = func(ctx context.Context) { <-ctx.Done() }
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.run(ctx, outbox); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"the outbox ended"}, s.all()); diff != "" {
+			t.Errorf("%s\n%s", diff, &s.logs)
+		}
+	})
+}
+
 func TestALoopThatDoesNotEndIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStages()
