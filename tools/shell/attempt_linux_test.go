@@ -147,6 +147,8 @@ func attempts() []attempt {
 		{"write core_pattern", func(targets) error { return write("/proc/sys/kernel/core_pattern") }},
 		{"write in /sys", func(targets) error { return write("/sys/kernel/mm/transparent_hugepage/enabled") }},
 		{"write in /etc", func(targets) error { return write("/etc/passwd") }},
+		{"write resolv.conf", func(targets) error { return write(resolverFile()) }},
+		{"chmod /dev/null", func(targets) error { return os.Chmod("/dev/null", 0o666) }}, // as it is
 		{"write in the own home's parent", func(t targets) error { return create(filepath.Dir(t.Workspace), "new") }},
 		{"a 32-bit system call", foreignCall},
 		{"write in the workspace", func(t targets) error { return create(t.Workspace, "new") }},

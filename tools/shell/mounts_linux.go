@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,46 +24,59 @@ const runFolder = "/run"
 // can't be made either, its folder being read-only. It takes Linux 5.12, and works on the calling process.
 func ownView(s spec) error {
 	// Copies of what stays as it is are taken before the rest changes, and put in their places after.
-	var keep []*tree
+	var kept []*tree
 	defer func() {
-		for _, t := range keep {
+		for _, t := range kept {
 			t.close()
 		}
 	}()
-	places := append([]string{resolverFile()}, devices...)
-	for _, path := range s.Writable {
-		places = append(places, string(path))
-	}
-	for _, path := range places {
-		t, err := copyTree(path)
+	keep := func(path string, flags uint64) error {
+		t, err := copyTree(path, flags)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue
+			return nil
 		}
-		if err != nil {
+		if err == nil {
+			kept = append(kept, t)
+		}
+		return err
+	}
+	for _, path := range devices {
+		// A device can be written to on a read-only mount; what can't is its mode, which is everybody's.
+		if err := keep(path, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID); err != nil {
 			return err
 		}
-		keep = append(keep, t)
 	}
-	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &attr); err != nil {
-		return fmt.Errorf("making / read-only: %w", err)
+	for _, path := range s.Writable {
+		if err := keep(string(path), unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err != nil {
+			return err
+		}
+	}
+	if err := setFlags(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err != nil {
+		return err
 	}
 	if err := freshFolders(); err != nil {
 		return err
 	}
-	for _, t := range keep {
+	for _, t := range kept {
 		if err := t.attach(); err != nil {
 			return err
 		}
 	}
-	attr = unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
-	if err := unix.MountSetattr(unix.AT_FDCWD, runFolder, 0, &attr); err != nil {
-		return fmt.Errorf("making %s read-only: %w", runFolder, err)
+	if err := setFlags(unix.AT_FDCWD, runFolder, 0, unix.MOUNT_ATTR_RDONLY); err != nil {
+		return err
 	}
 	for _, path := range s.Closed {
 		if err := cover(string(path)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// setFlags adds flags to the mount at path, which must be one.
+func setFlags(dir int, path string, how uint, flags uint64) error {
+	if err := unix.MountSetattr(dir, path, how, &unix.MountAttr{Attr_set: flags}); err != nil {
+		return fmt.Errorf("changing the mount at %q: %w", path, err)
 	}
 	return nil
 }
@@ -83,19 +97,43 @@ func freshFolders() error {
 		{"/dev/pts/ptmx", "/dev/ptmx", "", unix.MS_BIND, ""},
 		{"tmpfs", runFolder, "tmpfs", flags, "mode=755,size=1m"},
 	}
-	system, linkErr := os.Readlink("/run/current-system") // by which NixOS finds its programs
+	restore := keepOfRun()
 	for _, m := range mounts {
 		err := unix.Mount(m.source, m.target, m.kind, m.flags, m.options)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("mounting the sandbox's %s: %w", m.target, err)
 		}
 	}
-	if linkErr == nil {
-		if err := os.Symlink(system, "/run/current-system"); err != nil {
-			return fmt.Errorf("keeping the system's programs: %w", err)
-		}
+	return restore()
+}
+
+// keepOfRun notes what programs need of the folder of sockets: by what names are resolved, and the link by which NixOS
+// finds programs. restore puts it into the new one.
+func keepOfRun() (restore func() error) {
+	const systemLink = runFolder + "/current-system"
+	system, _ := os.Readlink(systemLink)
+	resolver := resolverFile()
+	var text []byte
+	if strings.HasPrefix(resolver, runFolder+"/") {
+		text, _ = os.ReadFile(resolver)
 	}
-	return nil
+	return func() error {
+		if system != "" {
+			if err := os.Symlink(system, systemLink); err != nil {
+				return fmt.Errorf("keeping the system's programs: %w", err)
+			}
+		}
+		if len(text) == 0 {
+			return nil
+		}
+		if err := os.MkdirAll(filepath.Dir(resolver), 0o755); err != nil {
+			return fmt.Errorf("keeping %s: %w", resolver, err)
+		}
+		if err := os.WriteFile(resolver, text, 0o644); err != nil {
+			return fmt.Errorf("keeping %s: %w", resolver, err)
+		}
+		return nil
+	}
 }
 
 // resolverFile is what /etc/resolv.conf leads to, which often lies in the folder of sockets.
@@ -107,15 +145,14 @@ func resolverFile() string {
 	return path
 }
 
-// tree is a copy of the mounts at a path and beneath it, with their present flags.
+// tree is a copy of the mounts at a path and beneath it, with flags added to those that they have.
 type tree struct {
 	path string
 	fd   int
-	dir  bool
 }
 
 // copyTree follows no link in the path's last component: one that is there now was put in the place of what was meant.
-func copyTree(path string) (*tree, error) {
+func copyTree(path string, flags uint64) (*tree, error) {
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().Type() == fs.ModeSymlink {
 		err = errors.New("it was replaced by a link")
@@ -123,17 +160,24 @@ func copyTree(path string) (*tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keeping %s for the sandbox: %w", path, err)
 	}
-	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, flags)
+	const how = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, how)
 	if err != nil {
 		return nil, fmt.Errorf("keeping %s for the sandbox: %w", path, err)
 	}
-	return &tree{path: path, fd: fd, dir: info.IsDir()}, nil
+	if err := setFlags(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, flags); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("keeping %s for the sandbox: %w", path, err)
+	}
+	return &tree{path: path, fd: fd}, nil
 }
 
-// attach puts the copy over its path, which is made where a fresh folder has taken its place.
+// attach puts the copy over its path. A folder is made where a fresh one has taken its parent's place.
 func (t *tree) attach() error {
-	err := makePlace(t.path, t.dir)
+	err := os.MkdirAll(filepath.Dir(t.path), 0o755)
+	if _, missing := os.Lstat(t.path); err == nil && errors.Is(missing, fs.ErrNotExist) {
+		err = os.Mkdir(t.path, 0o755)
+	}
 	if err == nil {
 		err = unix.MoveMount(t.fd, "", unix.AT_FDCWD, t.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 	}
@@ -144,19 +188,6 @@ func (t *tree) attach() error {
 }
 
 func (t *tree) close() { unix.Close(t.fd) }
-
-func makePlace(path string, dir bool) error {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if dir {
-		return os.MkdirAll(path, 0o755)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, nil, 0o644)
-}
 
 // cover puts something empty over a path: a folder that nobody may enter, or a file. What the command could not reach
 // anyway needs no cover.
