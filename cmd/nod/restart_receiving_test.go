@@ -37,8 +37,10 @@ func TestRECV1_WhatWasHandledIsNotHandledAgain(t *testing.T) {
 		}
 		w.ann.SendText("/id")
 		w.sees(w.ann, "Your id")
-		if n := len(w.service.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+		requests := w.service.Requests()
+		last := string(requests[len(requests)-1].Body)
+		if len(requests) > 2 || strings.Count(last, "one") < 1 || strings.Count(last, "Read: two") > 0 {
+			t.Errorf("the model was asked %d times, at last: %s", len(requests), last)
 		}
 	})
 }
@@ -80,12 +82,17 @@ func TestRECV3_BadUpdatesAreSkipped(t *testing.T) {
 			w.telegram.InjectUpdate(json.RawMessage(bad))
 		}
 		w.ann.SendText("two")
-		w.model.answer(func(r scripted.Request) scripted.Reply { return scripted.Say("Read: " + r.LastUser()) })
+		// The messages may come in one poll, and then enter one turn, or in two.
+		read := func(r scripted.Request) scripted.Reply { return scripted.Say("Read: " + r.LastUser()) }
+		w.model.answer(read)
+		w.model.answer(read)
 		w.sees(w.ann, "two")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(w.service.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+		requests := w.service.Requests()
+		last := string(requests[len(requests)-1].Body)
+		if len(requests) > 2 || strings.Count(last, "one") < 1 || strings.Count(last, "Read: two") > 0 {
+			t.Errorf("the model was asked %d times, at last: %s", len(requests), last)
 		}
 		if left := w.telegram.PendingUpdates(); left > 0 {
 			t.Errorf("%d updates are not acknowledged", left)
