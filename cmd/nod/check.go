@@ -166,7 +166,8 @@ func checkSandbox(cfg Config) finding {
 	strength, why := runner.Strength()
 	text := runner.Describe()
 	if why != nil {
-		text += "; what is better was refused: " + strings.ReplaceAll(why.Error(), "\n", "; ")
+		text += "; a full one takes Linux with Landlock and namespaces that nod may make (user.max_user_namespaces, AppArmor, the container's settings). " +
+			"What failed: " + strings.ReplaceAll(why.Error(), "\n", "; ")
 	}
 	switch {
 	case strength == shell.Full:

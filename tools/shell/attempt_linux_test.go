@@ -149,6 +149,7 @@ func attempts() []attempt {
 		{"write in /etc", func(targets) error { return write("/etc/passwd") }},
 		{"write resolv.conf", func(targets) error { return write(resolverFile()) }},
 		{"chmod /dev/null", func(targets) error { return os.Chmod("/dev/null", 0o666) }}, // as it is
+		{"chmod the standard input", func(targets) error { return os.Stdin.Chmod(0o666) }},
 		{"write in the own home's parent", func(t targets) error { return create(filepath.Dir(t.Workspace), "new") }},
 		{"a 32-bit system call", foreignCall},
 		{"write in the workspace", func(t targets) error { return create(t.Workspace, "new") }},

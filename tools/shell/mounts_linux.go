@@ -70,7 +70,7 @@ func ownView(s spec) error {
 			return err
 		}
 	}
-	return nil
+	return toNull(0) // the one that was inherited is of the mounts outside
 }
 
 // setFlags adds flags to the mount at path, which must be one.

@@ -72,7 +72,7 @@ func (m *measurement) take(ladder func() []isolation) *measurement {
 // measure sends a shim without a command through each step and gives back the first that works.
 func measure(steps []isolation) (first isolation, found bool, why error) {
 	if len(steps) == 0 {
-		return isolation{}, false, errors.New("this system has none that nod knows")
+		return isolation{}, false, errors.New("nod knows no way on this system")
 	}
 	var all []error
 	for _, iso := range steps {

@@ -141,7 +141,7 @@ func launch(s spec) (pid int, err error) {
 	if err != nil || pid == 0 {
 		return 0, err
 	}
-	return pid, release()
+	return pid, toNull(1, 2) // the output's end then comes when the command's processes are gone
 }
 
 func startShell(s spec) (pid int, err error) {
@@ -160,16 +160,16 @@ func startShell(s spec) (pid int, err error) {
 	return pid, nil
 }
 
-// release lets go of the output pipe, whose end then comes when the command's processes are gone.
-func release() error {
+// toNull lets descriptors lead to /dev/null.
+func toNull(fds ...int) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", os.DevNull, err)
 	}
 	defer null.Close()
-	for fd := 1; fd <= 2; fd++ {
+	for _, fd := range fds {
 		if err := duplicate(int(null.Fd()), fd); err != nil {
-			return fmt.Errorf("letting go of the output: %w", err)
+			return fmt.Errorf("opening %s: %w", os.DevNull, err)
 		}
 	}
 	return nil
