@@ -18,7 +18,7 @@ func TestFILE5_ASecondStartOnTheSameHome(t *testing.T) {
 	defer cancel()
 	first := w.launch("")
 	p.perform(ctx, errandSay)
-	w.launch("").awaitExit(exitFailure, time.Now().Add(5*time.Second))
+	w.launch("").awaitExit(exitFailure, time.Now().Add(10*time.Second))
 	if log := w.logTail(3); !strings.Contains(log, "in use by another nod") {
 		t.Errorf("the second start said:\n%s", log)
 	}

@@ -97,6 +97,11 @@ func newCrashWorld(t testing.TB, people int, between func(http.Handler) http.Han
 		"NOD_MODEL=scripted", "NOD_HOME=" + w.home, "NOD_WORKSPACE=" + w.workspace, "NOD_OWNER=" + strings.Join(owners, ","), "NOD_TIMEZONE=UTC",
 	}
 	t.Cleanup(func() {
+		for line := range strings.Lines(w.logTail(1 << 20)) {
+			if strings.Contains(line, "DATA RACE") || strings.Contains(line, "panic") || strings.Contains(line, "level=ERROR") {
+				t.Errorf("nod's log has: %s", line)
+			}
+		}
 		if t.Failed() {
 			t.Logf("the last of nod's log:\n%s", w.logTail(100))
 		}
