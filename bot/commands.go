@@ -13,6 +13,7 @@ import (
 
 	"nod/agent"
 	"nod/approvals"
+	"nod/scheduler"
 	"nod/store"
 )
 
@@ -101,6 +102,9 @@ func (q *request) command(ctx context.Context, name, args string) error {
 	}
 	if found {
 		return q.submitText(ctx, custom.fill(args))
+	}
+	if handled, err := q.answerOpenQuestion(ctx, false); handled || err != nil {
+		return err
 	}
 	return q.DB.Update(func(tx *store.Tx) error {
 		return errors.Join(q.say(tx, "Unknown command /"+escapeMarkdown(name)+".\n\n"+q.helpText()), q.leftOut(tx), q.done(tx))
@@ -192,15 +196,22 @@ func (q *request) pending(tx *store.Tx, _ string) error {
 	if len(waiting) == 0 {
 		return q.say(tx, "Nothing waits for you.")
 	}
-	for _, p := range waiting {
+	for _, p := range waiting[:min(len(waiting), maxMessages)] {
 		if err := q.View.pendingLine(tx, q.at, p); err != nil {
 			return err
 		}
 	}
+	if more := len(waiting) - maxMessages; more > 0 {
+		return q.say(tx, fmt.Sprintf("%d more wait after these.", more))
+	}
 	return nil
 }
 
-func (q *request) jobs(tx *store.Tx, _ string) error {
+// maxMessages is how many messages one command may bring: a second each is what Telegram takes.
+const maxMessages = 20
+
+// jobs shows the jobs, or those whose title holds some words.
+func (q *request) jobs(tx *store.Tx, words string) error {
 	jobs, err := q.Jobs.List(tx)
 	if err != nil {
 		return err
@@ -208,10 +219,19 @@ func (q *request) jobs(tx *store.Tx, _ string) error {
 	if len(jobs) == 0 {
 		return q.say(tx, "There are no jobs. Ask for one, such as: every weekday at 9 send me the weather.")
 	}
-	for _, job := range jobs {
+	jobs = slices.DeleteFunc(jobs, func(j scheduler.Job) bool {
+		return !strings.Contains(strings.ToLower(j.Title), strings.ToLower(words))
+	})
+	if len(jobs) == 0 {
+		return q.say(tx, "No job's title holds these words. /jobs shows all.")
+	}
+	for _, job := range jobs[:min(len(jobs), maxMessages)] {
 		if err := q.View.jobCard(tx, q.at, job, true); err != nil {
 			return err
 		}
+	}
+	if more := len(jobs) - maxMessages; more > 0 {
+		return q.say(tx, fmt.Sprintf("%d more are not shown. /jobs with a word of a title shows those that have it.", more))
 	}
 	return nil
 }

@@ -221,13 +221,15 @@ func (q *request) route(ctx context.Context) error {
 		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, editedCommandText), q.done(tx)) })
 	case isCommand:
 		return q.command(ctx, name, args)
-	case q.edited, borrowed:
+	case q.edited:
 		return q.submit(ctx)
 	}
-	if handled, err := q.replyToCard(ctx); handled || err != nil {
-		return err
+	if !borrowed {
+		if handled, err := q.replyToCard(ctx); handled || err != nil {
+			return err
+		}
 	}
-	if handled, err := q.answerOpenQuestion(ctx); handled || err != nil {
+	if handled, err := q.answerOpenQuestion(ctx, !borrowed); handled || err != nil {
 		return err
 	}
 	return q.submit(ctx)
@@ -348,8 +350,9 @@ func (q *request) replyToCard(ctx context.Context) (bool, error) {
 	return true, q.decide(p.ID, approvals.Decision{Verb: approvals.VerbReject, Reason: text}, q.files(ctx), q.done)
 }
 
-// answerOpenQuestion takes a plain message as the answer to the question that waits in this conversation.
-func (q *request) answerOpenQuestion(ctx context.Context) (bool, error) {
+// answerOpenQuestion takes a plain message as the answer to the question that waits in this conversation. What is
+// not plain answers only what asks for a secret: one may be forwarded, or begin like a command, and must show nowhere else.
+func (q *request) answerOpenQuestion(ctx context.Context, plain bool) (bool, error) {
 	text := q.text()
 	if q.hasFile() || text == "" {
 		return false, nil
@@ -363,7 +366,8 @@ func (q *request) answerOpenQuestion(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, p := range open {
-		if p.Kind == approvals.Asked && p.Request.Cards == q.at && decides(p, q.person.ID) {
+		secret := p.Question != nil && p.Question.Secret != ""
+		if p.Kind == approvals.Asked && (secret || plain) && p.Request.Cards == q.at && decides(p, q.person.ID) {
 			return true, q.answer(ctx, p, text)
 		}
 	}
