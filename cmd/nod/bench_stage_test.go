@@ -72,7 +72,7 @@ func (s *stage) reply(r scripted.Request) scripted.Reply {
 	}
 	number := strings.Fields(text[max(strings.LastIndex(text, question), strings.LastIndex(text, errand), 0):])
 	if len(number) < 2 {
-		return scripted.Say("A summary of what was said.")
+		return scripted.Say("What was said before, in short.")
 	}
 	pieces := []string{"answer ", number[1], ". "}
 	for range 12 {
@@ -92,11 +92,26 @@ func (s *stage) ask(p *emulator.Person, what string) time.Duration {
 }
 
 // seen waits until an answer stands in the chat.
-func (s *stage) seen(p *emulator.Person, n int64) {
+func (s *stage) seen(p *emulator.Person, n int64) { s.shown(p, fmt.Sprintf("answer %d.", n), 0) }
+
+// compact has the transcript summarised, and clears the person's screen, on which every look would take longer and longer.
+func (s *stage) compact(p *emulator.Person) {
+	s.t.Helper()
+	s.shown(p, "replaced by a summary", p.SendText("/compact").ID)
+	for _, m := range p.Messages() {
+		p.Delete(m.ID)
+	}
+}
+
+// shown waits until the bot says something, in a message with a higher number than after.
+func (s *stage) shown(p *emulator.Person, text string, after int) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
 	defer cancel()
-	if _, err := p.WaitText(ctx, fmt.Sprintf("answer %d.", n)); err != nil {
+	_, err := p.WaitMessage(ctx, func(m emulator.Message) bool {
+		return m.ID > after && m.From.IsBot && strings.Contains(m.Shown(), text)
+	})
+	if err != nil {
 		s.t.Error(err) // not Fatal: many may wait at once
 	}
 }
