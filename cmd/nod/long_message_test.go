@@ -36,7 +36,9 @@ func TestSTOP3_SplitTextsCountWhole(t *testing.T) {
 				if tt.shown != "" {
 					w.ann.SendText("go on")
 					w.model.push(tt.asks)
-					if card := w.sees(w.ann, tt.shown); tt.reply {
+					card := w.sees(w.ann, tt.shown)
+					d.settle() // nobody is as fast as its record
+					if tt.reply {
 						opts = append(opts, emulator.ReplyTo(card.ID))
 					}
 				}
@@ -77,6 +79,7 @@ func TestSTOP3_AFileInAReplyIsKept(t *testing.T) {
 				w.ann.SendText("go on")
 				w.model.push(tt.asks)
 				card := w.sees(w.ann, tt.shown)
+				d.settle()
 				w.ann.SendDocument(emulator.Upload{Name: "sample.txt", Data: []byte("s")}, emulator.ReplyTo(card.ID), emulator.Caption("like this"))
 				w.model.push(scripted.Say("understood"))
 				w.sees(w.ann, "understood")
