@@ -59,8 +59,10 @@ func showDemo(t *testing.T, env map[string]string) *shownDemo {
 		if left, err := os.ReadDir(s.dir); err != nil || len(left) > 0 {
 			s.t.Errorf("the demo left %v (%v)", left, err)
 		}
-		if text := s.errs.String(); text != "" {
-			s.t.Errorf("the demo logged:\n%s", text)
+		for line := range strings.Lines(s.errs.String()) {
+			if !strings.Contains(line, "some messages will be sent after") { // the pace may have held them back
+				s.t.Errorf("the demo logged: %s", line)
+			}
 		}
 	}
 	t.Cleanup(func() { s.end() })
