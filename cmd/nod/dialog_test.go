@@ -536,10 +536,20 @@ func (d *dialog) check(file string, archive *txtar.Archive, wire string) {
 		if !ok {
 			continue
 		}
-		if diff := cmp.Diff(string(f.Data), text); diff != "" {
+		want := string(f.Data)
+		if f.Name == "calls" {
+			want, text = anyOrder(want), anyOrder(text)
+		}
+		if diff := cmp.Diff(want, text); diff != "" {
 			d.t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 		}
 	}
+}
+
+// anyOrder sorts lines. Which calls there are is fixed, and the transcript fixes what people see in which order; calls for
+// different messages may overtake each other.
+func anyOrder(lines string) string {
+	return strings.Join(slices.Sorted(strings.Lines(lines)), "")
 }
 
 // rewrite writes what is expected at the end. A dialog whose calls differ from run to run, because a progress message
@@ -576,7 +586,8 @@ func (d *dialog) callList() string {
 	chats, answers := map[int64]string{}, ""
 	for _, c := range d.telegram.Calls() {
 		switch {
-		case quiet[c.Method]:
+		case quiet[c.Method], strings.Contains(c.Description, "message is not modified"):
+			// The latter is a card that was pressed in the moment before nod knew that it had arrived: it is edited twice.
 		case c.Method == "answerCallbackQuery":
 			answers += callLine(c)
 		default:
