@@ -38,15 +38,15 @@ type trial struct {
 // trials go through every offer, in the order of their files.
 var trials = []trial{
 	{script: "1-note.txt", said: "Write me a note", result: "Wrote the new file notes/hello.md.", do: func(w *demoWorld) {
-		w.taps("✅ Approve")
+		w.press(w.person, "✅ Approve")
 		w.sees(w.person, "Written to")
 	}},
 	{script: "2-command.txt", said: "Run a command", result: "welcome.md", do: func(w *demoWorld) {
-		w.taps("✅ Approve")
+		w.press(w.person, "✅ Approve")
 		w.sees(w.person, "welcome.md")
 	}},
 	{script: "3-question.txt", said: "Ask me a question", result: "The user answered: Coffee", do: func(w *demoWorld) {
-		w.taps("Coffee")
+		w.press(w.person, "Coffee")
 		w.sees(w.person, "You said: Coffee")
 	}},
 	{script: "4-file.txt", said: "Send me a file", result: "Sent welcome.md.", do: func(w *demoWorld) {
@@ -56,11 +56,11 @@ var trials = []trial{
 		w.sees(w.person, "arrives as one")
 	}},
 	{script: "6-reports.txt", said: "Report every few seconds", result: "Scheduled it.", job: "Demo report", do: func(w *demoWorld) {
-		w.taps("✅ Approve")
+		w.press(w.person, "✅ Approve")
 		w.sees(w.person, "all is well")
 		time.Sleep(8 * time.Second)
 		w.person.SendText("/jobs")
-		w.taps("🗑 Delete")
+		w.press(w.person, "🗑 Delete")
 		w.sees(w.person, "is deleted")
 		time.Sleep(time.Minute) // in which no report may come
 	}},
@@ -201,18 +201,6 @@ func demoFolder(t *testing.T) fstest.MapFS {
 type demoWorld struct {
 	*world
 	*demo
-}
-
-// taps presses a button a moment after it has come, as people do: by then everything around it has been settled.
-func (w *demoWorld) taps(label string) {
-	w.t.Helper()
-	ctx, cancel := w.within()
-	defer cancel()
-	if _, err := w.person.WaitButton(ctx, label); err != nil {
-		w.t.Fatal(err)
-	}
-	time.Sleep(time.Second)
-	w.press(w.person, label)
 }
 
 // tryOffer runs a demo of the scripts on the fake clock, goes through one offer, and says what that caused.
