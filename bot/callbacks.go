@@ -41,6 +41,9 @@ func (r *Router) press(_ context.Context, q *models.CallbackQuery, done func(*st
 	if b.person.Role != Owner {
 		return b.end(notForYou, true)
 	}
+	if action.Verb == keyboard.FetchFile {
+		return b.fetch(store.CallID(action.Ref))
+	}
 	return b.ownersPress(action)
 }
 

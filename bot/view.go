@@ -14,6 +14,7 @@ import (
 
 	"nod/agent"
 	"nod/approvals"
+	"nod/bot/keyboard"
 	"nod/bot/outbox"
 	"nod/bot/render"
 	"nod/store"
@@ -64,6 +65,7 @@ type progressLine struct {
 	html  string
 	text  string
 	waits bool // for a person: a card tells of it
+	file  keyboard.File
 }
 
 // NewView wires a view. The redactor takes secrets out of what is shown while it is being written; what is kept in a
@@ -284,6 +286,7 @@ func (t *turnView) note(call tools.Execution) {
 		html:  stateIcon(call.State) + " " + labelHTML(label),
 		text:  stateIcon(call.State) + " " + label,
 		waits: call.State == tools.AwaitingApproval,
+		file:  fileOfCall(call),
 	}
 	for i := range t.lines {
 		if t.lines[i].call == id {
@@ -440,18 +443,19 @@ func (v *View) ended(tx *store.Tx, turn agent.Turn, text string) error {
 	})
 }
 
-// close puts a turn's last messages in the outbox, and leaves the progress message in its last state. One that was not
-// shown yet comes before them; one that has nothing left to tell goes.
+// close puts a turn's last messages in the outbox, and leaves the progress message in its last state, with buttons that
+// fetch the files it names. One that was not shown yet comes before them; one that has nothing left to tell goes.
 func (v *View) close(tx *store.Tx, turn agent.Turn, last ...outbox.Item) error {
 	v.mu.Lock()
 	var c outbox.Content
 	wanted := false
+	var files []keyboard.File
 	if t := v.turns[turn.ID]; t != nil && turn.Job == "" {
 		t.notice.now = ""
 		if turn.State == agent.Failed { // what went wrong is told by itself
 			t.notice.later = ""
 		}
-		c, wanted = t.content(), t.wanted
+		c, wanted, files = t.content(), t.wanted, t.touched()
 	}
 	v.mu.Unlock()
 	tx.OnCommit(func() { v.forget(turn) })
@@ -460,6 +464,9 @@ func (v *View) close(tx *store.Tx, turn agent.Turn, last ...outbox.Item) error {
 		return err
 	}
 	progress := outbox.Item{To: turn.Address, Slot: progressSlot(turn.ID), HTML: c.HTML, Plain: c.Plain, Silent: true}
+	if len(files) > 0 {
+		progress.Keyboard = keyboard.Files(files)
+	}
 	switch {
 	case c.Plain == "" || !shown && turn.State == agent.Stopped: // what tells of a stop names the calls itself
 		if progress.Kind = outbox.Delete; wanted {

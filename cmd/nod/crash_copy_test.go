@@ -36,7 +36,7 @@ func TestNOD2_BothCopiesOfACardTellTheTruth(t *testing.T) {
 	})
 }
 
-// buttons waits until that many messages of Ann's chat have buttons.
+// buttons waits until that many messages of Ann's chat can be decided on.
 func (w *world) buttons(n int) (ids []int) {
 	w.t.Helper()
 	ctx, cancel := w.within()
@@ -44,7 +44,7 @@ func (w *world) buttons(n int) (ids []int) {
 	err := w.telegram.Wait(ctx, func() bool {
 		ids = nil
 		for _, m := range w.ann.Messages() {
-			if m.Keyboard != nil && len(m.Keyboard.Rows) > 0 {
+			if slices.Contains(slices.Concat(m.Keyboard.Labels()...), "✅ Approve") {
 				ids = append(ids, m.ID)
 			}
 		}
