@@ -41,8 +41,7 @@ func fileOfCall(call tools.Execution) (f keyboard.File) {
 func (b *buttonPress) fetch(id store.CallID) error {
 	file, err := b.keepTarget(id)
 	if err != nil {
-		b.Log.Info("a file was not fetched", "call", id, "err", err)
-		return b.end(sentence(clean(err.Error())), true)
+		return b.end(clean(err.Error())+".", true)
 	}
 	return b.endWith(func(tx *store.Tx) (string, error) {
 		return "", Files{Out: b.Out}.Send(tx, b.at(), file)
@@ -68,7 +67,7 @@ func (b *buttonPress) keepTarget(id store.CallID) (file tools.File, err error) {
 	}
 	f, info, err := b.Intake.Workspace.OpenInside(target)
 	if err != nil {
-		return file, err
+		return file, b.unreadable(target, err)
 	}
 	defer f.Close()
 	switch size := info.Size(); {
@@ -82,11 +81,17 @@ func (b *buttonPress) keepTarget(id store.CallID) (file tools.File, err error) {
 	return file, err
 }
 
+// unreadable is what a person is told of an error that was worded for the model.
+func (b *buttonPress) unreadable(target string, err error) error {
+	b.Log.Info("a file was not fetched", "file", target, "err", err)
+	return fmt.Errorf("%s is not there any more, or leads elsewhere", target)
+}
+
 // mayRead says whether the rules let the file be read without asking.
 func (b *buttonPress) mayRead(call tools.Execution, target string) error {
 	place, err := b.Intake.Workspace.Resolve(target, tools.ForReading)
 	if err != nil {
-		return err
+		return b.unreadable(target, err)
 	}
 	return b.DB.Update(func(tx *store.Tx) error {
 		ruling, err := b.Gate.Judge(tx, approvals.Request{

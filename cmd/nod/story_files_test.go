@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,6 +71,30 @@ model> call send_attachment {"file_path":"big.bin"}
 asked< compress it or send a part
 model> say "It is too large."
 bot< It is too large.`)
+		if calls := d.telegram.Calls("sendDocument"); len(calls) != 0 {
+			t.Errorf("it was sent: %v", calls)
+		}
+	})
+}
+
+func TestFILE2_TheButtonOfAFileLeadsNowhereElse(t *testing.T) {
+	story(t, func(d *dialog) {
+		d.write("a.md", "what it said")
+		d.write("secrets/key", "top secret")
+		d.play(`user> read it
+model> call read_file {"path":"a.md"}
+model> say Read.
+bot< Read.`)
+		for name, target := range map[string]string{"outside": "/etc/hostname", "a secret": "secrets/key", "nothing": "gone.md"} {
+			path := filepath.Join(d.workspace, "a.md")
+			if err := errors.Join(os.Remove(path), os.Symlink(target, path)); err != nil {
+				t.Fatal(err)
+			}
+			if answer := d.press(d.ann, "📄 a.md"); !answer.Alert || answer.Text == "" {
+				t.Errorf("a link to %s was answered with %+v", name, answer)
+			}
+		}
+		d.settle()
 		if calls := d.telegram.Calls("sendDocument"); len(calls) != 0 {
 			t.Errorf("it was sent: %v", calls)
 		}
