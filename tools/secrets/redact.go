@@ -3,6 +3,7 @@ package secrets
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"iter"
 	"net/url"
 	"regexp"
 	"slices"
@@ -145,27 +146,41 @@ func (r *Redactor) Redact(s string) string {
 	return shapes().ReplaceAllString(s, Mask)
 }
 
-// marks are what every shape contains: most texts have none, and need no regular expression.
-var marks = []string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "AKIA", "AIza", "eyJ", "PRIVATE KEY"}
+// marks begin the shapes, each at the beginning of a word: most texts have none, and need no regular expression.
+var marks = []string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "AKIA", "AIza", "eyJ"}
 
 func suspicious(s string) bool {
 	for _, mark := range marks {
-		if strings.Contains(s, mark) {
+		for at := range occurrences(s, mark) {
+			if at == 0 || !isWord(s[at-1]) {
+				return true
+			}
+		}
+	}
+	for at := range occurrences(s, ":") { // of a Telegram token
+		if at >= 8 && len(s) > at+35 && strings.Trim(s[at-8:at], "0123456789") == "" {
 			return true
 		}
 	}
-	// A token's colon stands between digits and 35 other characters.
-	for i := strings.IndexByte(s, ':'); i >= 0; {
-		if i >= 8 && s[i-1] >= '0' && s[i-1] <= '9' && len(s) > i+35 {
-			return true
+	return strings.Contains(s, "PRIVATE KEY")
+}
+
+// occurrences are the places of part in s.
+func occurrences(s, part string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for at := 0; ; at += len(part) {
+			next := strings.Index(s[at:], part)
+			if next < 0 || !yield(at+next) {
+				return
+			}
+			at += next
 		}
-		next := strings.IndexByte(s[i+1:], ':')
-		if next < 0 {
-			break
-		}
-		i += next + 1
 	}
-	return false
+}
+
+// isWord says whether a byte is of a word as \b in a regular expression means it.
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // Growing is Redact for a text that is still being written: it leaves off an end that may be the beginning of a secret.

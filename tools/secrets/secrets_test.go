@@ -64,6 +64,29 @@ func TestShapesAreMasked(t *testing.T) {
 	}
 }
 
+// TestNoShapeIsPassedOver compares the quick look with the regular expression alone.
+func TestNoShapeIsPassedOver(t *testing.T) {
+	var r Redactor
+	keys := []string{
+		"12345678:" + strings.Repeat("x", 35), "123456789012:" + strings.Repeat("-", 36), "12345678:" + strings.Repeat("x", 34),
+		"1234567:" + strings.Repeat("x", 35), "sk-" + strings.Repeat("a", 20), "sk-short", "ghs_" + strings.Repeat("0", 36),
+		"github_pat_" + strings.Repeat("Z", 22), "glpat-" + strings.Repeat("q", 20), "xoxb-" + strings.Repeat("1", 10),
+		"AKIA" + strings.Repeat("A", 16), "AIza" + strings.Repeat("_", 35), "eyJabcdefghij.eyJabcdefghij.abcdefghij",
+		"-----BEGIN PRIVATE KEY----------END PRIVATE KEY-----",
+	}
+	around := []string{"", " ", "a", "Z", "7", "_", "-", "/", "é", ":", "task-", "sk-sk-", "12:45 "}
+	for _, key := range keys {
+		for _, before := range around {
+			for _, after := range around {
+				text := before + key + after
+				if diff := cmp.Diff(shapes().ReplaceAllString(text, Mask), r.Redact(text)); diff != "" {
+					t.Errorf("%q: %s", text, diff)
+				}
+			}
+		}
+	}
+}
+
 // TestGrowingShowsNoBeginning types a text in one rune after the other.
 func TestGrowingShowsNoBeginning(t *testing.T) {
 	var r Redactor
