@@ -71,8 +71,7 @@ type figures struct {
 	people     int
 	rows       []figure
 
-	startCPU time.Duration
-	turnCPU  time.Duration
+	turnCPU time.Duration
 }
 
 // measureStarts starts each program with a message waiting, until its answer is there.
@@ -81,31 +80,29 @@ func (f *figures) measureStarts() {
 	if f.least != "" {
 		f.startOnce(nod, f.nod) // makes the home folder, as only the first start does
 	}
-	var took, yard, cpu samples
+	var took, yard samples
 	for range f.starts {
-		wall, spent := f.startOnce(nod, f.nod)
-		took, cpu = append(took, wall), append(cpu, spent)
+		took = append(took, f.startOnce(nod, f.nod))
 		if f.least != "" {
-			wall, _ = f.startOnce(least, f.least)
-			yard = append(yard, wall)
+			yard = append(yard, f.startOnce(least, f.least))
 		}
 	}
-	f.startCPU = cpu.median()
 	f.add(figure{
 		what: "start of the process to first answer", value: float64(took.median()), yardstick: float64(yard.median()),
 		aim: "≤ 25ms", met: took.median() <= 25*time.Millisecond, never: float64(10 * time.Second),
 	})
 }
 
-func (f *figures) startOnce(s *stage, path string) (took, spent time.Duration) {
+func (f *figures) startOnce(s *stage, path string) time.Duration {
 	f.t.Helper()
 	n := s.said.Add(1)
 	s.people[0].SendText(fmt.Sprint(question, n))
 	began := time.Now()
 	c := s.start(path)
 	s.seen(s.people[0], n)
-	took = time.Since(began)
-	return took, c.stop()
+	took := time.Since(began)
+	c.stop()
+	return took
 }
 
 // measureTurns takes turns one after the other, each in the next chat.
@@ -157,14 +154,17 @@ func (f *figures) take(what string) (got taken) {
 		ours.ask(ours.people[i], what)
 		yard(i)
 	}
+	spent, yardSpent := a.processor(), b.processor()
 	for i := range f.turns {
 		got.took = append(got.took, ours.ask(ours.people[i%f.people], what))
 		got.yard = append(got.yard, yard(i%f.people))
 	}
 	got.last, got.yardLast = a.memory(), b.memory()
 	got.turns = 1 + f.people + f.turns
-	got.cpu = (a.stop() - f.startCPU) / time.Duration(got.turns)
-	got.yardCPU = b.stop() / time.Duration(got.turns)
+	got.cpu = (a.processor() - spent) / time.Duration(f.turns)
+	got.yardCPU = (b.processor() - yardSpent) / time.Duration(f.turns)
+	a.stop()
+	b.stop()
 	return got
 }
 
