@@ -38,7 +38,7 @@ func TestBrowser(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS("#log .key.success")))
 	b.sees("Approved by You")
 	b.sees("Written to notes/hello.md")
-	b.is(`document.querySelector("#log .key") === null`)
+	b.is(`document.querySelector("#log .key.success") === null`)
 
 	b.say("Send me a file")
 	b.sees("There it is")
