@@ -35,7 +35,11 @@ func (d *dialog) acts(verb, text string) bool {
 	case "soon<":
 		asked := time.Now()
 		d.sees(d.actor(), text)
-		if took := time.Since(asked); took > time.Second {
+		limit := time.Second
+		if !inBubble(d.t) { // other tests may keep the machine busy
+			limit *= 5
+		}
+		if took := time.Since(asked); took > limit {
 			d.t.Errorf("%q took %s", text, took)
 		}
 	case "runs<", "runs!":
