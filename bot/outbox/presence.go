@@ -11,8 +11,12 @@ import (
 	"nod/store"
 )
 
-// typingEvery is how often "typing…" is repeated; clients show it for five seconds or until a message comes.
-const typingEvery = 4 * time.Second
+// typingEvery is how often "typing…" is repeated; clients show it for five seconds or until a message comes. Where messages
+// were in its way it is tried again after typingRetry.
+const (
+	typingEvery = 4 * time.Second
+	typingRetry = 500 * time.Millisecond
+)
 
 // Typing shows "typing…" until stop is called or Run ends. When stop returns no further call is on its way; call it
 // before committing the answer. While messages wait in the chat, or Telegram asked it to wait, "typing…" is left out.
@@ -43,17 +47,20 @@ func (o *Outbox) Typing(to store.Address) (stop func()) {
 }
 
 func (o *Outbox) keepTyping(ctx context.Context, to store.Address) {
-	tick := time.NewTicker(typingEvery)
-	defer tick.Stop()
+	next := time.NewTimer(0)
+	defer next.Stop()
 	for {
-		if !o.occupied(to.Chat) {
-			o.action(ctx, to)
-		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-next.C:
 		}
+		if o.occupied(to.Chat) {
+			next.Reset(typingRetry)
+			continue
+		}
+		next.Reset(typingEvery)
+		o.action(ctx, to)
 	}
 }
 
