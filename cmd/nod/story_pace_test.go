@@ -20,8 +20,8 @@ func (d *dialog) calls(methods ...string) (list []emulator.Call) {
 func TestSEND13_TypingIsRepeatedEvery4SecondsAndEndsBeforeTheAnswer(t *testing.T) {
 	story(t, func(d *dialog) {
 		d.play("user> think\nmodel> sleep 30s\n  say Done.\nwait 20s\nbot< Done.")
+		d.play("wait 1m") // in which the answer's call is over as well
 		answer := d.calls("sendMessage")[0]
-		d.play("wait 1m")
 		typing := d.calls("sendChatAction")
 		if len(typing) != 8 {
 			t.Errorf("typing was shown %d times in 30 s instead of 8", len(typing))
