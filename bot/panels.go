@@ -19,19 +19,23 @@ import (
 	"nod/store"
 )
 
-// reply puts an answer of the bot itself in the outbox. A keyboard stands under its last part.
+// reply puts an answer of the bot itself in the outbox.
 func (v *View) reply(tx *store.Tx, to store.Address, replyTo store.MessageID, markdown string, kb *models.InlineKeyboardMarkup) error {
-	parts := render.Parts(markdown)
-	items := make([]outbox.Item, 0, len(parts))
-	for i, p := range parts {
+	return v.out.Put(tx, replyItems(to, replyTo, markdown, kb)...)
+}
+
+// replyItems are the messages of an answer. The first refers to what it answers and alone sounds; a keyboard stands under
+// the last.
+func replyItems(to store.Address, replyTo store.MessageID, markdown string, kb *models.InlineKeyboardMarkup) []outbox.Item {
+	var items []outbox.Item
+	for i, p := range render.Parts(markdown) {
 		items = append(items, outbox.Item{To: to, HTML: p.HTML, Plain: p.Plain, Silent: i > 0})
 	}
-	if len(items) == 0 {
-		return nil
+	if len(items) > 0 {
+		items[0].ReplyTo = replyTo
+		items[len(items)-1].Keyboard = kb
 	}
-	items[0].ReplyTo = replyTo
-	items[len(items)-1].Keyboard = kb
-	return v.out.Put(tx, items...)
+	return items
 }
 
 // panel shows a message with buttons that is changed in place when one of them is pressed. fresh sends it anew.
