@@ -309,6 +309,7 @@ func TestFilesGoAsTheirKind(t *testing.T) {
 				if m, _ := r.ann.Last(); m.Caption != "here" || len(m.CaptionEntities) != 1 {
 					t.Errorf("caption %q %v", m.Caption, m.CaptionEntities)
 				}
+				synctest.Wait() // the copy goes after the commit that Flush waits for
 				if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
 					t.Errorf("left in the folder: %v, %v", left, err)
 				}
