@@ -142,11 +142,12 @@ func checkLines(t *testing.T, old file, line int, content string) {
 	if data, _, err := (insertIn{Line: line, Content: content, Placement: placedAfter}).insert(old); err == nil && len(before) > 0 {
 		_, made := cutMark(string(data))
 		added := max(1, len(lines(content)))
-		if got := lines(made); len(got) != len(before)+added && strings.HasSuffix(text, "\n") {
+		got := lines(made)
+		if len(got) != len(before)+added {
 			t.Errorf("inserting %q at %d of %q gave %q", content, line, text, made)
 		}
-		empty := strings.Trim(content, "\r\n") == "" // at an open end, an empty line shows only by the end of the one before
-		if strings.HasSuffix(text, "\n") != strings.HasSuffix(made, "\n") && !strings.HasSuffix(content, "\n") && !empty {
+		open, left := !strings.HasSuffix(text, "\n"), !strings.HasSuffix(made, "\n")
+		if open != left && (!open || strings.Trim(got[len(got)-1], "\r\n") != "") {
 			t.Errorf("inserting %q into %q changed its end: %q", content, text, made)
 		}
 	}

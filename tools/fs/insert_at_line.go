@@ -64,7 +64,8 @@ func (in insertIn) insert(old file) ([]byte, string, error) {
 	return []byte(mark + strings.Join(all, "")), done, nil
 }
 
-// splice puts added, whole lines, in place of all[from:to]. The text ends with a line end afterwards if it did before.
+// splice puts added, whole lines, in place of all[from:to]. The text ends with a line end afterwards if it did before, or
+// if its last line is now an empty one, which nothing else would show.
 func splice(all []string, from, to int, added []string, end string) []string {
 	if to < len(all) || len(all) == 0 || strings.HasSuffix(all[len(all)-1], "\n") {
 		return slices.Concat(all[:from], added, all[to:])
@@ -73,8 +74,11 @@ func splice(all []string, from, to int, added []string, end string) []string {
 	if from == len(all) {
 		made[from-1] += end // it was the open end and is not any more
 	}
-	if len(made) > 0 {
-		made[len(made)-1] = strings.TrimSuffix(strings.TrimSuffix(made[len(made)-1], "\n"), "\r")
+	if len(made) == 0 {
+		return made
+	}
+	if last := strings.TrimSuffix(strings.TrimSuffix(made[len(made)-1], "\n"), "\r"); last != "" {
+		made[len(made)-1] = last
 	}
 	return made
 }
