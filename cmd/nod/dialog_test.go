@@ -78,29 +78,16 @@ func TestDialogs(t *testing.T) {
 	}
 }
 
-// dialogTries is how often a dialog is held until it ends as expected. Where its steps don't wait for something that nod
-// says beside them, that may come on either side of the next step; a fault of nod shows every time. What a step waits for,
-// and what must not be shown, fails at once.
-const dialogTries = 3
-
 func holdDialog(t *testing.T, file, wire string) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var diff string
-	for range dialogTries {
-		if bytes.Contains(archive.Comment, []byte("# real")) {
-			diff = playDialog(t, file, archive, wire)
-		} else {
-			synctest.Test(t, func(t *testing.T) { diff = playDialog(t, file, archive, wire) })
-		}
-		if diff == "" || t.Failed() {
-			return
-		}
-		t.Logf("it ended otherwise:\n%s", diff)
+	if bytes.Contains(archive.Comment, []byte("# real")) {
+		playDialog(t, file, archive, wire)
+		return
 	}
-	t.Error(diff)
+	synctest.Test(t, func(t *testing.T) { playDialog(t, file, archive, wire) })
 }
 
 // wires are the model's wires that dialogs are held on; with -short one has to do.
@@ -132,7 +119,7 @@ func newDialog(t *testing.T, w *world) *dialog {
 	}
 }
 
-func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string) (diff string) {
+func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string) {
 	w := newWorld(t)
 	w.wire = wire
 	d := newDialog(t, w)
@@ -149,14 +136,14 @@ func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string) 
 	}
 	w.start()
 	if d.play(string(archive.Comment)); t.Failed() {
-		return ""
+		return
 	}
 	d.settle()
 	w.end()
 	if left := w.model.left(); left > 0 {
 		t.Errorf("%d answers of the model were not asked for", left)
 	}
-	return d.check(file, archive, wire)
+	d.check(file, archive, wire)
 }
 
 // play takes the steps of a conversation, up to one that fails.
@@ -537,8 +524,8 @@ func (d *dialog) settle() {
 	}
 }
 
-// check compares what is expected at the end, or writes it; it gives back the differences.
-func (d *dialog) check(file string, archive *txtar.Archive, wire string) (diffs string) {
+// check compares what is expected at the end, or writes it.
+func (d *dialog) check(file string, archive *txtar.Archive, wire string) {
 	d.t.Helper()
 	got := map[string]string{"calls": d.conceal(d.callList())}
 	for name, p := range d.places {
@@ -546,12 +533,12 @@ func (d *dialog) check(file string, archive *txtar.Archive, wire string) (diffs 
 	}
 	if *update && wire == llm.WireChat {
 		d.rewrite(file, archive, got)
-		return ""
+		return
 	}
 	for _, f := range archive.Files {
 		if want, ok := strings.CutPrefix(f.Name, "after/"); ok {
 			if diff := cmp.Diff(string(f.Data), d.read(want)); diff != "" {
-				diffs += fmt.Sprintf("%s (-want +got):\n%s", want, diff)
+				d.t.Errorf("%s (-want +got):\n%s", want, diff)
 			}
 			continue
 		}
@@ -564,10 +551,9 @@ func (d *dialog) check(file string, archive *txtar.Archive, wire string) (diffs 
 			want, text = anyOrder(want), anyOrder(text)
 		}
 		if diff := cmp.Diff(want, text); diff != "" {
-			diffs += fmt.Sprintf("%s (-want +got):\n%s", f.Name, diff)
+			d.t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 		}
 	}
-	return diffs
 }
 
 // anyOrder leaves of a list of calls what no race decides, and sorts it: which messages, files and deletions there are.

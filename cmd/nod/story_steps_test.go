@@ -173,7 +173,22 @@ func (d *dialog) number(s string) float64 {
 // stale presses the newest button of that label which any message ever had.
 func (d *dialog) stale(label string) {
 	d.t.Helper()
+	ctx, cancel := d.within()
+	defer cancel()
 	message, data := 0, ""
+	// A message is there a moment before the call that sent it is over.
+	if err := d.telegram.Wait(ctx, func() bool {
+		message, data = d.everHad(label)
+		return message != 0
+	}); err != nil {
+		d.t.Fatalf("no message ever had a button %q: %v", label, err)
+	}
+	d.notice = d.answerTo(d.actor().PressData(message, data)).Text
+}
+
+// everHad is the newest message that ever had a button of that label, and the button's data; 0 when there is none.
+func (d *dialog) everHad(label string) (message int, data string) {
+	d.t.Helper()
 	for _, c := range d.telegram.Calls("sendMessage", "editMessageText") {
 		var markup struct {
 			Rows [][]struct {
@@ -198,8 +213,5 @@ func (d *dialog) stale(label string) {
 			}
 		}
 	}
-	if message == 0 {
-		d.t.Fatalf("no message ever had a button %q", label)
-	}
-	d.notice = d.answerTo(d.actor().PressData(message, data)).Text
+	return message, data
 }
