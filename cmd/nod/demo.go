@@ -117,7 +117,7 @@ func newDemo(cfg Config, scripts fs.FS, out stdio) (*demo, error) {
 	log := slog.New(slog.NewTextHandler(out.err, &slog.HandlerOptions{Level: max(cfg.Log, slog.LevelWarn)}))
 	telegram := emulator.New(emulator.Options{Flood: &emulator.Flood{}, KeepCalls: demoCalls})
 	d := &demo{telegram: telegram, person: telegram.Private(demoUser), offers: script.titles()}
-	d.wiring = wiring{config: cfg, log: log, telegram: emulator.Transport(telegram), notice: out.out}
+	d.wiring = wiring{config: cfg, log: log, telegram: emulator.Transport(telegram), notice: out.out, fleeting: true}
 	const rest = "The rest is the real program with its rules, cards, files, commands and jobs, and this page stands in for Telegram. " +
 		"Files are in a throw-away folder.\n\nTap a suggestion below, or write."
 	name := cfg.Models[0].Name

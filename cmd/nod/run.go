@@ -46,6 +46,7 @@ type wiring struct {
 	notice   io.Writer // where a pairing link is printed
 	greeting string    // what the owner is told at the start, in Markdown; "" for nothing
 	ready    func()    // called once everything runs
+	fleeting bool      // there will be no next start with these folders
 }
 
 // runCommand runs the bot until the process is told to end.
@@ -178,7 +179,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
 		{name: "the gate", run: gate.Run, limit: 250 * time.Millisecond},
 		{name: "the outbox", run: out.Run, limit: 1750 * time.Millisecond, before: func(ctx context.Context) {
-			if err := out.Flush(ctx); err != nil {
+			if err := out.Flush(ctx); err != nil && !w.fleeting {
 				log.Warn("some messages will be sent after the next start", "err", err)
 			}
 		}},
