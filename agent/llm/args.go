@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -10,6 +11,7 @@ import (
 var (
 	errArgsCut  = errors.New("the arguments were cut off before their end; send the call again, with shorter arguments if they are long")
 	errArgsMany = errors.New("the arguments hold more than one JSON object; send one object a call")
+	errArgsLong = fmt.Errorf("the arguments are longer than %d KiB, so that they were not taken; do it in several calls with less in each", maxArgs>>10)
 	errArgsBad  = errors.New("the arguments are not a JSON object; send the call again with valid JSON")
 )
 

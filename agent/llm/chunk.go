@@ -98,7 +98,10 @@ func (d *draft) addChunk(raw []byte) error {
 		case delta.Reasoning != "":
 			d.reason("reasoning", delta.Reasoning)
 		}
-		d.wire.Details = append(d.wire.Details, delta.ReasoningDetails...)
+		for _, detail := range delta.ReasoningDetails {
+			d.kept += len(detail)
+			d.wire.Details = append(d.wire.Details, detail)
+		}
 		d.addContent(delta.Content)
 		if delta.Refusal != "" {
 			d.say(delta.Refusal)
@@ -166,7 +169,9 @@ func (d *draft) addCall(f deltaCall) {
 	if isSet(f.Extra) {
 		c.extra = f.Extra
 	}
-	c.args = append(c.args, f.args()...)
+	args := f.args()
+	d.kept += len(args) + len(f.Extra)
+	c.grow(args)
 	d.tell(c)
 }
 

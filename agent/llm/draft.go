@@ -16,6 +16,9 @@ type draft struct {
 	finish  string // the service's word; "" while it has said none
 	usage   Usage
 	wire    wireBlob
+
+	kept     int  // bytes of all of it
+	longText bool // the text was cut, see excess
 }
 
 // callDraft is a call whose arguments are still coming in.
@@ -25,7 +28,9 @@ type callDraft struct {
 	extra    json.RawMessage
 	index    int    // the service's; -1 if it gave none
 	key      string // Responses: the item's id
+	done     bool   // Responses: the item is complete
 	told     bool   // the sink knows the name
+	long     bool   // the arguments were too long, and only their beginning is kept
 }
 
 // say takes visible text in which think tags may hide.
@@ -40,7 +45,12 @@ func (d *draft) put(p piece) {
 	if p.thought != "" {
 		d.reason("think", p.thought)
 	}
+	if room := maxText - d.text.Len(); len(p.text) > room {
+		d.longText = true
+		p.text = clipText(p.text, room)
+	}
 	if p.text != "" {
+		d.kept += len(p.text)
 		d.text.WriteString(p.text)
 		d.sink(Delta{Text: p.text})
 	}
@@ -51,6 +61,7 @@ func (d *draft) reason(field, s string) {
 	if d.wire.Field == "" {
 		d.wire.Field = field
 	}
+	d.kept += len(s)
 	d.thought.WriteString(s)
 	d.sink(Delta{Reasoning: true})
 }
@@ -116,6 +127,8 @@ func (d *draft) finishCalls() []Call {
 		call := Call{ID: c.id, Name: c.name, Args: raw}
 		args, err := Args(raw)
 		switch {
+		case c.long:
+			call.Args, call.Problem = raw+"…", errArgsLong.Error() // the mark keeps it from being an object
 		case err != nil:
 			call.Problem = err.Error()
 		case c.name == "":

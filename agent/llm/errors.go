@@ -46,6 +46,7 @@ type Error struct {
 	After   time.Duration // KindRateLimited, KindUnavailable: when to try again if the service told it
 
 	cause error // for KindCanceled only: context.Canceled or DeadlineExceeded
+	final bool  // the same request would fail again, also at another model's
 	fix   quirk // what to change in the next request, when the refusal says so
 }
 
@@ -70,7 +71,7 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // retryable says whether the same request may succeed after a while.
 func (e *Error) retryable() bool {
-	return e.Kind == KindUnavailable || e.Kind == KindRateLimited || e.Kind == KindTruncated
+	return !e.final && (e.Kind == KindUnavailable || e.Kind == KindRateLimited || e.Kind == KindTruncated)
 }
 
 // elsewhere says whether another model may succeed where this one cannot.

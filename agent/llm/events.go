@@ -1,13 +1,16 @@
 package llm
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // event is a frame of the Responses wire.
 type event struct {
 	Type        string          `json:"type"`
 	Delta       string          `json:"delta"`
 	ItemID      string          `json:"item_id"`
-	OutputIndex int             `json:"output_index"`
+	OutputIndex *int            `json:"output_index"`
 	Item        json.RawMessage `json:"item"`
 	Response    struct {
 		Error      json.RawMessage   `json:"error"`
@@ -42,10 +45,11 @@ func (d *draft) addEvent(m *Model, raw []byte) error {
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		d.sink(Delta{Reasoning: true}) // the output item holds what must be sent back
 	case "response.output_item.added", "response.output_item.done":
-		d.addItem(e.Item, e.Type == "response.output_item.done")
+		d.addItem(e.Item, e.OutputIndex, e.Type == "response.output_item.done")
 	case "response.function_call_arguments.delta":
 		if c := d.callOf(e.ItemID, e.OutputIndex); c != nil {
-			c.args = append(c.args, e.Delta...)
+			d.kept += len(e.Delta)
+			c.grow(e.Delta)
 		}
 	case "response.completed", "response.incomplete":
 		return d.close(e)
@@ -58,30 +62,34 @@ func (d *draft) addEvent(m *Model, raw []byte) error {
 	return nil
 }
 
-func (d *draft) callOf(itemID string, index int) *callDraft {
-	for _, c := range d.calls {
-		if itemID != "" && c.key == itemID || itemID == "" && c.index == index {
+// callOf finds the call that a piece of arguments belongs to: by its item's id, by its place in the output, or, with
+// neither, the one that began last.
+func (d *draft) callOf(itemID string, at *int) *callDraft {
+	for _, c := range slices.Backward(d.calls) {
+		if itemID != "" && c.key == itemID || itemID == "" && (at == nil || c.index == *at) {
 			return c
 		}
 	}
 	return nil
 }
 
-// addItem takes an output item; a done one replaces what its deltas told.
-func (d *draft) addItem(raw json.RawMessage, done bool) {
+// addItem takes the output item at a place, if the service names it; a done one replaces what its deltas told.
+func (d *draft) addItem(raw json.RawMessage, at *int, done bool) {
 	var it outputItem
 	if !isSet(raw) || decodeLenient(raw, &it) != nil {
 		return
 	}
 	if done {
+		d.kept += len(raw)
 		d.wire.Output = append(d.wire.Output, raw)
 	}
 	switch it.Type {
 	case "function_call":
-		c := d.itemCall(it)
+		c := d.itemCall(it, at)
 		c.id, c.name = firstOf(it.CallID, c.id, it.ID), firstOf(it.Name, c.name)
+		c.done = c.done || done
 		if done && it.Arguments != "" {
-			c.args = []byte(it.Arguments)
+			c.whole(it.Arguments)
 		}
 		if !c.told && c.name != "" {
 			c.told = true
@@ -94,13 +102,23 @@ func (d *draft) addItem(raw json.RawMessage, done bool) {
 	}
 }
 
-func (d *draft) itemCall(it outputItem) *callDraft {
+// itemCall finds the call that an item goes on with, or begins one. Items have ids of their own, which some services
+// make anew for each event; the calls' ids may come twice. So a call id alone goes on only with a call that is not
+// complete, and not with one at another place.
+func (d *draft) itemCall(it outputItem, at *int) *callDraft {
 	for _, c := range d.calls {
-		if it.ID != "" && c.key == it.ID || it.CallID != "" && c.id == it.CallID {
+		elsewhere := at != nil && c.index >= 0 && c.index != *at
+		switch {
+		case it.ID != "" && c.key == it.ID && !elsewhere:
+			return c
+		case it.CallID != "" && c.id == it.CallID && !c.done && !elsewhere:
 			return c
 		}
 	}
-	c := &callDraft{key: it.ID, index: len(d.calls)}
+	c := &callDraft{key: it.ID, index: -1}
+	if at != nil {
+		c.index = *at
+	}
 	d.calls = append(d.calls, c)
 	return c
 }
@@ -113,10 +131,7 @@ func (d *draft) close(e event) error {
 		}
 	}
 	if len(e.Response.Output) > 0 {
-		d.wire.Output = nil
-		for _, raw := range e.Response.Output {
-			d.addItem(raw, true)
-		}
+		d.replace(e.Response.Output)
 	}
 	d.finish = "completed"
 	if e.Type == "response.incomplete" {
@@ -124,4 +139,17 @@ func (d *draft) close(e event) error {
 		d.wire.Output = nil // a cut item is refused when it is sent back
 	}
 	return nil
+}
+
+// replace takes the whole output in place of what was told of it so far. The sink hears of no call a second time.
+func (d *draft) replace(output []json.RawMessage) {
+	told := len(d.calls)
+	d.calls, d.wire.Output, d.kept = nil, nil, d.text.Len()+d.thought.Len()
+	for i, raw := range output {
+		var it outputItem
+		if isSet(raw) && decodeLenient(raw, &it) == nil && it.Type == "function_call" {
+			d.calls = append(d.calls, &callDraft{key: it.ID, id: it.CallID, index: i, told: len(d.calls) < told})
+		}
+		d.addItem(raw, &i, true)
+	}
 }

@@ -21,7 +21,7 @@ import (
 // maxErrorBody and maxPlainBody bound what is read of an error and of an answer that is no event stream.
 const (
 	maxErrorBody = 256 << 10
-	maxPlainBody = 16 << 20
+	maxPlainBody = 8 << 20
 )
 
 // exchange is the HTTPDoer of one try of one request. go-openai encodes the request, speaks HTTP through it and reads
@@ -127,9 +127,12 @@ func (x *exchange) stream(resp *http.Response) (*http.Response, error) {
 // plain turns a JSON completion into a stream of one frame, and anything else into an error.
 func (x *exchange) plain(resp *http.Response, r io.Reader, ct string) (*http.Response, error) {
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(r, maxPlainBody))
+	body, err := io.ReadAll(io.LimitReader(r, maxPlainBody+1))
 	if err != nil {
 		return nil, x.unreachable(resp.Request.Context(), err)
+	}
+	if len(body) > maxPlainBody {
+		return nil, tooMuch(x.model, fmt.Sprintf("it is larger than %d MiB", maxPlainBody>>20))
 	}
 	if _, ok := parseComplaint(body); ok {
 		return nil, classify(x.model, 0, resp.Header, body)

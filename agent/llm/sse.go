@@ -9,7 +9,7 @@ import (
 )
 
 // maxFrame bounds one server-sent event; real ones stay far below, images apart, which no model of ours sends.
-const maxFrame = 16 << 20
+const maxFrame = 8 << 20
 
 // sse rewrites an event stream into what go-openai's reader gets right: one "data: JSON" line a frame, no comments,
 // no event names, the last frame with its line end. An error frame ends the stream with an *Error as the read error,

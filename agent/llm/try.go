@@ -1,9 +1,11 @@
 package llm
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -78,6 +80,9 @@ func (t *try) run(ctx context.Context, idle time.Duration, sink func(Delta)) (An
 			if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 				err = &Error{Kind: KindUnavailable, Model: t.model.Name, Message: "the service sent a frame that is not JSON"}
 			}
+			if err == nil {
+				err = d.excess(t.model)
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			a, err := d.answer(t.model)
@@ -109,6 +114,9 @@ func (t *try) errorOf(ctx context.Context, err error) *Error {
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return &Error{Kind: KindTruncated, Model: t.model.Name, Message: "the connection broke off"}
+	}
+	if errors.Is(err, bufio.ErrTooLong) {
+		return tooMuch(t.model, fmt.Sprintf("one frame of it is larger than %d MiB", maxFrame>>20))
 	}
 	return t.exchange.unreachable(ctx, err)
 }
