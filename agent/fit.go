@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"encoding/json"
+	"slices"
+
 	"nod/agent/llm"
 	"nod/store"
 	"nod/tools"
@@ -28,7 +31,9 @@ const (
 	pictureCost = 1000
 	// shrunk stands in for an old tool result that no longer fits.
 	shrunk = "[this old result was left out to save room; make the call again only if you need it]"
-	// shrinkAbove is the size from which a result is worth making smaller, in bytes.
+	// shrunkArg stands in for a long argument, as JSON.
+	shrunkArg = `"[left out to save room]"`
+	// shrinkAbove is the size from which a result or an argument is worth making smaller, in bytes.
 	shrinkAbove = 400
 )
 
@@ -111,20 +116,54 @@ func (h *history) answered() int {
 	return 0
 }
 
-// shorten clips a tool's result to a limit in bytes, or leaves it out when that is 0.
+// shorten clips a tool's result, and the arguments of calls, to a limit in bytes, or leaves them out when that is 0.
 func (h *history) shorten(i, limit int) {
 	l := &h.lines[i]
-	if l.Role != llm.RoleTool || len(l.Text) <= max(limit, shrinkAbove) {
+	size, least := len(l.Text), max(limit, shrinkAbove)
+	if l.Role == llm.RoleAssistant {
+		size = longestArgs(l.Calls)
+	}
+	if l.Role == llm.RoleUser || size <= least {
 		return
 	}
 	h.total -= l.cost
-	if limit == 0 {
+	switch {
+	case l.Role == llm.RoleAssistant:
+		l.Calls = shortArgs(l.Calls, least)
+	case limit == 0:
 		l.Text, l.pictures = shrunk, nil
-	} else {
+	default:
 		l.Text = tools.Clip(l.Text, limit, "")
 	}
 	l.cost = llm.EstimateMessages([]llm.Message{l.Message}) + pictureCost*len(l.pictures)
 	h.total += l.cost
+}
+
+func longestArgs(calls []llm.Call) (longest int) {
+	for _, c := range calls {
+		longest = max(longest, len(c.Args))
+	}
+	return longest
+}
+
+// shortArgs gives calls without those of their arguments that are longer than a limit in bytes.
+func shortArgs(calls []llm.Call, limit int) []llm.Call {
+	calls = slices.Clone(calls)
+	for i, c := range calls {
+		var members map[string]json.RawMessage
+		if len(c.Args) <= limit || json.Unmarshal([]byte(c.Args), &members) != nil {
+			continue
+		}
+		for name, value := range members {
+			if len(value) > limit {
+				members[name] = json.RawMessage(shrunkArg)
+			}
+		}
+		if short, err := json.Marshal(members); err == nil {
+			calls[i].Args = string(short)
+		}
+	}
+	return calls
 }
 
 // cut drops the oldest lines, but for the summary, as long as the history is too long and there is a later place to

@@ -286,3 +286,31 @@ func TestCutBeforeKeepsWholeTurns(t *testing.T) {
 		t.Errorf("nothing is cut before %d", got)
 	}
 }
+
+// TestFitShortensArguments: what a model wrote into calls in this turn gives way too, and the calls stay legal.
+func TestFitShortensArguments(t *testing.T) {
+	long := `{"path":"a.txt","content":"` + strings.Repeat("word ", 10_000) + `","mode":7}`
+	k := (&talk{}).user("write")
+	for i := range 8 {
+		id := fmt.Sprint(i)
+		k.answer("", id)
+		k.entries[len(k.entries)-1].Message.Calls[0].Args = long
+		k.entries[len(k.entries)-1].tokens = 0
+		k.result(id, "done")
+	}
+	h := newHistory(Session{}, k.entries)
+	lines := h.fit(1000)
+	if len(lines) != 17 || h.total > 1000 || cost(lines) != h.total {
+		t.Fatalf("%d lines of %d tokens are left, said to be %d", len(lines), cost(lines), h.total)
+	}
+	for _, l := range lines {
+		for _, c := range l.Calls {
+			if want := `{"content":"[left out to save room]","mode":7,"path":"a.txt"}`; c.Args != want {
+				t.Errorf("arguments %s", c.Args)
+			}
+		}
+	}
+	if k.entries[1].Message.Calls[0].Args != long {
+		t.Error("the transcript itself was changed")
+	}
+}
