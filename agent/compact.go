@@ -74,6 +74,9 @@ func (s *session) compactNow(ctx context.Context, byHand bool) {
 		s.log.Warn("compacting a session", "err", err)
 	}
 	if err != nil && !byHand {
+		if err := s.DB.Update(s.book); err != nil {
+			s.log.Error("counting what a summary cost", "err", err)
+		}
 		return
 	}
 	if err := s.keepSummary(made, byHand, err); err != nil {
@@ -98,7 +101,7 @@ func (s *session) keepSummary(made summary, byHand bool, failure error) error {
 	return s.DB.Update(func(tx *store.Tx) error {
 		// Read again: a message may have begun a turn meanwhile.
 		now, _, err := sessions.Get(tx, s.id)
-		if err != nil {
+		if err := errors.Join(err, s.book(tx)); err != nil {
 			return err
 		}
 		if failure == nil {
@@ -152,7 +155,7 @@ func (s *session) askSummary(ctx context.Context, record Session, cut int) (stri
 	}
 	limit := s.budget(record.Model) * 2 // bytes: a token is at least two of them in most texts
 	text := tools.Clip(b.String(), limit, "")
-	answer, err := s.Model.Stream(ctx, llm.Request{
+	answer, err := s.consult(ctx, llm.Request{
 		Model: record.Model, System: summaryAsk,
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: "The conversation:\n" + text + "\n\nWrite the summary now."}},
 	}, func(llm.Delta) {})

@@ -46,7 +46,8 @@ type Config struct {
 	// Mask takes secrets out of what goes into transcripts and requests; nil leaves texts as they are.
 	Mask func(string) string
 	// Rounds is how many answers of the model a turn may take; 0 means 30.
-	Rounds int
+	Rounds   int
+	Spending Spending
 }
 
 // Home is where what no message asked for is reported, and who decides there.

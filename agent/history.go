@@ -90,7 +90,7 @@ func hidePictures(messages []llm.Message) (found bool) {
 // stream passes the answer on to the view as it comes.
 func (s *session) stream(ctx context.Context, turn Turn, req llm.Request) (llm.Answer, error) {
 	var text strings.Builder
-	answer, err := s.Model.Stream(ctx, req, func(d llm.Delta) {
+	answer, err := s.consult(ctx, req, func(d llm.Delta) {
 		switch {
 		case d.Retract:
 			text.Reset()

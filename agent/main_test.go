@@ -43,6 +43,7 @@ type rig struct {
 	view      *recorder
 	rounds    int
 	window    int // of the model, in tokens
+	spending  Spending
 	db        *store.DB
 	gate      *approvals.Gate
 	jobs      *scheduler.Jobs
@@ -113,7 +114,7 @@ func (r *rig) build() {
 	r.gate = approvals.NewGate(r.db, rules, r.view, approvals.Options{Log: log})
 	r.jobs = scheduler.NewJobs(r.db)
 	r.client, err = llm.New(llm.Options{Transport: scripted.Transport(r.model), Models: []llm.Model{
-		{Name: "first", BaseURL: "http://model.invalid/v1", ContextWindow: r.window, Wire: llm.WireChat, Vision: true},
+		{Name: "first", BaseURL: "http://model.invalid/v1", ContextWindow: r.window, Wire: llm.WireChat, Vision: true, PriceIn: 1, PriceOut: 10},
 		{Name: "second", BaseURL: "http://model.invalid/v1", ContextWindow: r.window, Wire: llm.WireChat},
 	}})
 	if err != nil {
@@ -121,7 +122,7 @@ func (r *rig) build() {
 	}
 	r.driver = NewDriver(Config{
 		DB: r.db, Model: r.client, Registry: registry, Executor: tools.NewExecutor(r.db, r.gate, log), Gate: r.gate, Rules: rules,
-		Jobs: r.jobs, View: r.view, Workspace: r.workspace, Log: log, Rounds: r.rounds,
+		Jobs: r.jobs, View: r.view, Workspace: r.workspace, Log: log, Rounds: r.rounds, Spending: r.spending,
 		Prompt: &prompt.Builder{DB: r.db, Home: filepath.Join(r.dir, "home"), Workspace: r.workspace, Zone: time.UTC},
 		Home: func(*store.Tx) (Home, error) {
 			return Home{Address: here, Deciders: []store.UserID{owner}}, nil

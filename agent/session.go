@@ -22,6 +22,7 @@ type session struct {
 	entries []Entry // from the summary's Keep on, as far as read
 	last    uint64  // the last entry read
 	around  int     // what stood around the history in the last request: instructions and tools, in estimated tokens
+	till    till
 
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc // of the turn or compaction under way
@@ -111,6 +112,7 @@ func (s *session) guarded(ctx context.Context, turn Turn) (goOn bool) {
 	defer cancel(nil)
 	s.set(turn.ID, cancel)
 	defer s.set("", nil)
+	s.till.payer = turn.Payer
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("a turn panicked", "turn", turn.ID, "err", fmt.Sprint(p), "stack", stack())

@@ -191,7 +191,7 @@ func (t *Turn) end(tx *store.Tx, as TurnState) error {
 // keepAnswer appends an answer to the transcript and counts its usage into the session, which it gives back unsaved.
 func (s *session) keepAnswer(tx *store.Tx, turn Turn, answer llm.Answer) (Session, error) {
 	record, _, err := sessions.Get(tx, s.id)
-	if err != nil {
+	if err := errors.Join(err, s.book(tx)); err != nil {
 		return record, err
 	}
 	e := Entry{Turn: turn.ID, At: time.Now(), Message: answer.Message(), Model: answer.Model}
@@ -220,7 +220,7 @@ func (s *session) keepAnswer(tx *store.Tx, turn Turn, answer llm.Answer) (Sessio
 func (s *session) keepPartial(tx *store.Tx, turn Turn, answer llm.Answer, mark string) (Session, error) {
 	if answer.Text == "" {
 		record, _, err := sessions.Get(tx, s.id)
-		return record, err
+		return record, errors.Join(err, s.book(tx))
 	}
 	answer.Text += "\n[" + mark + "]"
 	answer.Calls, answer.Wire = nil, nil

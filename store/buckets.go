@@ -20,6 +20,7 @@ package store
 //	transcripts      session id NUL number  line of a transcript                 agent
 //	mailboxes        session id NUL number  message that waits for its turn      agent
 //	addresses        chat, topic            its present session                  agent
+//	spending         day, run               what its answers have cost, in USD   agent
 //	inbox            update id              raw update and tries                 bot/inbox
 //	inbox_dead       update id              raw update that was given up         bot/inbox
 //	inbox_seen       bot's user id          last update id received, and when    bot/inbox
@@ -36,7 +37,7 @@ var buckets = []string{
 	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
 	"jobs", "job_runs",
 	"executions", "scratchpads", "active_groups",
-	"sessions", "turns", "transcripts", "mailboxes", "addresses",
+	"sessions", "turns", "transcripts", "mailboxes", "addresses", "spending",
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
 	"people", "invitations", "settings",

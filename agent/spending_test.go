@@ -1,0 +1,195 @@
+package agent
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/agent/llm/scripted"
+	"nod/scheduler"
+	"nod/store"
+)
+
+// thousands is the usage of an answer that used so many thousands of tokens, at the test model's dollar a million.
+func thousands(n int) scripted.Usage { return scripted.Usage{In: n * 1000} }
+
+func withSpending(s Spending) rigOption { return func(r *rig) { r.spending = s } }
+
+// capped waits for a turn that a cap ended.
+func (r *rig) capped(want CapError) {
+	r.Helper()
+	failed := sees(r, anyOf[TurnFailed])
+	got, ok := errors.AsType[*CapError](failed.Err)
+	if !ok {
+		r.Fatalf("it failed with %v", failed.Err)
+	}
+	if diff := cmp.Diff(want, *got); diff != "" {
+		r.Error(diff)
+	}
+}
+
+func (r *rig) spentToday() (usd float64) {
+	r.Helper()
+	r.look(func(tx *store.Tx) (err error) {
+		usd, err = r.driver.SpentToday(tx)
+		return err
+	})
+	return usd
+}
+
+func TestTheDaysCapStopsBeforeTheNextCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // begins at midnight UTC
+		r := newRig(t, withSpending(Spending{Daily: 1, Zone: time.FixedZone("", -2*3600)}))
+		r.script.Push(scripted.Say("one").Usage(thousands(600)), scripted.Say("two").Usage(thousands(500)))
+		r.say("a")
+		r.answered("one")
+		r.submit(message(store.Address{Chat: 43}, "b")) // all sessions count
+		r.answered("two")
+		r.say("c")
+		r.capped(CapError{Cap: 1, Spent: 1.1})
+		if n := len(r.model.Requests()); n != 2 {
+			t.Errorf("the model was asked %d times", n)
+		}
+
+		r.restart()
+		r.say("d")
+		r.capped(CapError{Cap: 1, Spent: 1.1})
+
+		r.view.reset()
+		time.Sleep(2 * time.Hour) // the day ends at two: the zone's midnight
+		if spent := r.spentToday(); spent != 0 {
+			t.Errorf("the new day began with $%v", spent)
+		}
+		r.script.Push(scripted.Say("three").Usage(thousands(100)))
+		r.say("e")
+		r.answered("three")
+		if spent := r.spentToday(); spent != 0.1 {
+			t.Errorf("the new day has cost $%v", spent)
+		}
+	})
+}
+
+func TestAJobsCapEndsItsRunAndNotTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withSpending(Spending{Job: 0.5}))
+		job := r.addJob("it", store.Address{})
+		defer r.clock()()
+		step := scripted.Call("free_it", text("a")).Usage(thousands(300))
+		r.script.Push(step, step)
+		time.Sleep(9*time.Hour + time.Second)
+		r.capped(CapError{Job: true, Cap: 0.5, Spent: 0.6})
+		if run := r.awaitRun(job.ID, scheduler.OutcomeFailed); run.Summary != "this run has cost $0.60, and its cap is $0.50" {
+			t.Errorf("the run's end: %q", run.Summary)
+		}
+		if n := len(r.hands.runs()); n != 2 {
+			t.Errorf("%d calls ran: what was answered is done, what is not is not asked for", n)
+		}
+
+		r.script.Push(scripted.Say("fine").Usage(thousands(400)))
+		time.Sleep(24 * time.Hour)
+		r.answered("fine")
+
+		r.script.Push(scripted.Say("dear").Usage(thousands(900)), scripted.Say("and again").Usage(thousands(900)))
+		r.say("a person's turns have no such cap")
+		r.answered("dear")
+		r.say("really")
+		r.answered("and again")
+	})
+}
+
+func TestWhatNobodyStatedIsGuessed(t *testing.T) {
+	for name, reply := range map[string]scripted.Reply{
+		"no usage": scripted.Say("a long answer").Usage(scripted.Usage{}),
+		"cut off":  scripted.Say("a long answer").Cut(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, withSpending(Spending{Daily: 1}))
+				r.script.Push(reply)
+				r.say("a")
+				r.until("the end", func() bool { return r.session(here).Turn == "" })
+				if r.spentToday() == 0 {
+					t.Error("it cost nothing")
+				}
+			})
+		})
+	}
+	t.Run("stopped", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, withSpending(Spending{Daily: 1}))
+			r.script.Push(scripted.Think("hm").Sleep(time.Hour).Say("no"))
+			r.say("a")
+			time.Sleep(time.Second)
+			r.stop()
+			sees(r, anyOf[TurnStopped])
+			if r.spentToday() == 0 {
+				t.Error("it cost nothing")
+			}
+		})
+	})
+	t.Run("refused", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, withSpending(Spending{Daily: 1}))
+			refusal := scripted.Fail(401, "", "no")
+			r.script.Push(refusal, refusal)
+			r.say("a")
+			sees(r, anyOf[TurnFailed])
+			if spent := r.spentToday(); spent != 0 {
+				t.Errorf("it cost $%v", spent)
+			}
+		})
+	})
+}
+
+func TestCompactionsCountAndAreCapped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withSpending(Spending{Daily: 1}))
+		there := store.Address{Chat: 43}
+		r.script.Push(scripted.Say("one").Usage(thousands(10)), scripted.Say("two").Usage(thousands(10)), scripted.Say("a summary").Usage(thousands(980)))
+		r.say("a")
+		r.answered("one")
+		r.submit(message(there, "b"))
+		r.answered("two")
+		compact := func(at store.Address) {
+			r.update(func(tx *store.Tx) error {
+				_, err := r.driver.Compact(tx, at)
+				return err
+			})
+		}
+		compact(here)
+		sees(r, func(e Compacted) bool { return e.Err == nil })
+		if spent := r.spentToday(); spent != 1 {
+			t.Errorf("the day has cost $%v", spent)
+		}
+		compact(there)
+		sees(r, func(e Compacted) bool {
+			var capped *CapError
+			return errors.As(e.Err, &capped)
+		})
+		if n := len(r.model.Requests()); n != 3 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+func TestOldSpendingIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for range 40 {
+			r.script.Push(scripted.Say("fine").Usage(thousands(1)))
+			r.say("a")
+			r.until("the answer", func() bool { return r.session(here).Turn == "" })
+			time.Sleep(24 * time.Hour)
+		}
+		days := 0
+		r.look(func(tx *store.Tx) error {
+			return spendings.Scan(tx, nil, func(store.Text, spent) (bool, error) { days++; return true, nil })
+		})
+		if days > 33 {
+			t.Errorf("%d days are remembered", days)
+		}
+	})
+}
