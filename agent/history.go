@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 	"nod/store"
 	"nod/tools"
 )
+
+// maxEcho is how much of one of its own texts a model is shown again, in bytes: one that ran away would leave no room.
+const maxEcho = 128 << 10
 
 // sync reads what has been appended to the transcript since the last look. The store is the one source: also what this
 // goroutine has written itself comes back this way.
@@ -27,6 +31,9 @@ func (s *session) sync() (record Session, err error) {
 		}
 		from := store.Seq[store.SessionID]{Of: s.id, N: max(s.last+1, record.Keep)}
 		return transcripts.ScanFrom(tx, store.Prefix(s.id), from, func(k store.Seq[store.SessionID], e Entry) (bool, error) {
+			if e.Message.Role == llm.RoleAssistant {
+				e.Message.Text = tools.Clip(e.Message.Text, maxEcho, "")
+			}
 			e.seq, e.tokens = k.N, llm.EstimateMessages([]llm.Message{e.Message})
 			s.entries = append(s.entries, e)
 			s.last = k.N
@@ -106,6 +113,9 @@ func (s *session) stream(ctx context.Context, turn Turn, req llm.Request) (llm.A
 		}
 	})
 	answer.Text = s.Mask(answer.Text)
+	if wire := string(answer.Wire); s.Mask(wire) != wire {
+		answer.Wire = nil // it would go back word for word
+	}
 	return answer, err
 }
 
@@ -130,9 +140,21 @@ func (s *session) messages(lines []line) []llm.Message {
 			}
 			l.Images = append(l.Images, llm.Image{MIME: picture.MIME, Data: data})
 		}
+		l.Calls = s.maskCalls(l.Calls)
 		out = append(out, l.Message)
 	}
 	return out
+}
+
+// maskCalls takes secrets out of the arguments that a model is shown again; what runs has them as they were.
+func (s *session) maskCalls(calls []llm.Call) []llm.Call {
+	for i, c := range calls {
+		if masked := s.Mask(c.Args); masked != c.Args {
+			calls = slices.Clone(calls)
+			calls[i].Args = masked
+		}
+	}
+	return calls
 }
 
 // maxPicture is the largest picture file that is shown to the model, in bytes.

@@ -88,7 +88,7 @@ func sameAs(output []json.RawMessage, msg Message) bool {
 		if it.Type != "function_call" {
 			continue
 		}
-		if k >= len(msg.Calls) || msg.Calls[k].ID != it.CallID || msg.Calls[k].Name != it.Name || !isObject(it.Arguments) {
+		if k >= len(msg.Calls) || msg.Calls[k].ID != it.CallID || msg.Calls[k].Name != it.Name || msg.Calls[k].Args != it.Arguments {
 			return false
 		}
 		k++
