@@ -44,11 +44,13 @@ func openCalls(entries []Entry, turn store.TurnID) []openCall {
 
 // scope is what the calls of a turn act for.
 func (s *session) scope(turn Turn) tools.Scope {
-	return tools.Scope{
-		Address: turn.Address, Session: turn.Session, Turn: turn.ID, Agent: turn.Agent, Source: turn.Source,
+	scope := tools.Scope{
+		Address: turn.Address, Session: turn.Session, Root: turn.Session, Turn: turn.ID, Agent: turn.Agent, Source: turn.Source,
 		Job: turn.JobTitle, By: turn.By, Deciders: turn.Deciders, Cards: turn.Cards,
-		Workspace: s.Workspace, Ports: s.Ports,
+		Workspace: s.Workspace,
 	}
+	scope.Ports = s.Ports(scope)
+	return scope
 }
 
 // offer picks the tools of a round.
@@ -65,7 +67,11 @@ func (s *session) offer(turn Turn) (*tools.Offer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("choosing the tools of a round: %w", err)
 	}
-	return s.Registry.Offer(v), nil
+	offer := s.Registry.Offer(v)
+	if s.Discovery != nil {
+		s.Discovery.Observe(offer)
+	}
+	return offer, nil
 }
 
 // runCalls takes the open calls to their results. They are begun in order, and those that only read run side by side. A
@@ -80,8 +86,7 @@ func (s *session) runCalls(ctx context.Context, turn Turn, open []openCall) erro
 	failures := make([]error, len(open))
 	var reads []chan struct{}
 	for i, c := range open {
-		t, ok := offer.Find(c.call.Name)
-		onlyReads := ok && t.Traits().Effect == tools.Read
+		onlyReads := offer.Effect(c.call.Name, []byte(c.call.Args)) == tools.Read
 		if !onlyReads {
 			await(reads)
 			reads = nil
@@ -123,6 +128,7 @@ func (s *session) guardedCall(ctx context.Context, turn Turn, offer *tools.Offer
 func (s *session) runCall(ctx context.Context, turn Turn, offer *tools.Offer, c openCall, pass func()) error {
 	req := tools.CallRequest{
 		ID: c.id, Name: c.call.Name, Args: json.RawMessage(c.call.Args), Fault: c.call.Problem, Scope: s.scope(turn), Offer: offer,
+		Ports: func() tools.Ports { return s.scope(turn).Ports },
 	}
 	waits := 0 // 1 while it waits for a person
 	s.count(1, 0)

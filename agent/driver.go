@@ -27,7 +27,7 @@ type Model interface {
 	Ratio(name string) float64
 }
 
-// Config wires a Driver. All of it is needed but Ports.
+// Config wires a Driver. All of it is needed but Ports and what says so.
 type Config struct {
 	DB        *store.DB
 	Model     Model
@@ -39,7 +39,10 @@ type Config struct {
 	View      View
 	Prompt    *prompt.Builder
 	Workspace *tools.Workspace
-	Ports     tools.Ports
+	// Ports are what the calls of a conversation reach above the tools; asked anew each round. Agents is the driver's own.
+	Ports func(tools.Scope) tools.Ports
+	// Discovery, where there is one, is shown every offer.
+	Discovery *tools.Discovery
 	// Home says where reports go and who decides there.
 	Home func(tx *store.Tx) (Home, error)
 	Log  *slog.Logger
@@ -88,6 +91,9 @@ type Driver struct {
 func NewDriver(c Config) *Driver {
 	if c.Rounds == 0 {
 		c.Rounds = defaultRounds
+	}
+	if c.Ports == nil {
+		c.Ports = func(tools.Scope) tools.Ports { return tools.Ports{} }
 	}
 	if c.Mask == nil {
 		c.Mask = func(text string) string { return text }

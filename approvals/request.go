@@ -42,6 +42,12 @@ type Request struct {
 	Subject  Subject         `json:"subject"`
 	// NoBypass keeps ⏱ and 🔄 from covering this call, and their buttons off its card.
 	NoBypass bool `json:"no_bypass,omitempty"`
+	// UserWrite is set where the call needs the grant explicit-user-write: it changes something outside of nod's own records.
+	UserWrite bool `json:"user_write,omitempty"`
+	// Origin is what opened the turn, or took it over since.
+	Origin Origin `json:"origin,omitzero"`
+	// Program is set for a command that is one program with literal words.
+	Program *Program `json:"program,omitempty"`
 	// MustAsk has a person asked every time: no rule lets this call through, and ♾ is not offered. It implies NoBypass.
 	MustAsk bool `json:"must_ask,omitempty"`
 	// Context is the run context: which rules apply beside the default group, and what may be read and written freely.

@@ -13,6 +13,7 @@ package store
 //	jobs             job id                 job                                  scheduler
 //	job_runs         job id NUL due (ms)    run of a job, the last 20 of each    scheduler
 //	executions       call id                a tool call from intent to outcome   tools
+//	known_tools      tool name              when a tool was first offered        tools
 //	scratchpads      session id             the agents' shared notes             tools/chat
 //	active_groups    session id             lazy tool groups in use              tools/chat
 //	sessions         session id             session                              agent
@@ -36,7 +37,7 @@ var buckets = []string{
 	metaBucket,
 	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
 	"jobs", "job_runs",
-	"executions", "scratchpads", "active_groups",
+	"executions", "known_tools", "scratchpads", "active_groups",
 	"sessions", "turns", "transcripts", "mailboxes", "addresses", "spending",
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",

@@ -29,9 +29,7 @@ func decodeArgs[In any](s *argSchema, args json.RawMessage) (in In, err error) {
 		return in, errors.New("the arguments must be one JSON object")
 	}
 	coerce(s.schema, object)
-	var found faults
-	if found.check(s.schema, "", object); len(found) > 0 {
-		slices.Sort(found)
+	if found := s.check(object); len(found) > 0 {
 		return in, fmt.Errorf("the arguments are not valid: %s. The schema is %s", strings.Join(found, "; "), s.raw)
 	}
 	exact, err := json.Marshal(object)

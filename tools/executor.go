@@ -50,6 +50,9 @@ type CallRequest struct {
 	Fault string // what is wrong with the arguments as they arrived, such as "cut off"; then nothing runs
 	Scope Scope
 	Offer *Offer
+	// Ports asks for the scope's ports anew when the call begins, which may be long after it was offered; nil keeps those of
+	// Scope.
+	Ports func() Ports
 }
 
 // run is one call on its way through the executor.
@@ -60,6 +63,7 @@ type run struct {
 	inv     Invocation
 	// question is set for a call that only asks a person.
 	question *approvals.Question
+	needs    Port
 	exec     Execution
 	call     Call
 }
@@ -140,7 +144,7 @@ func (r *run) decode() *Outcome {
 	if !ok {
 		return failed(fmt.Sprintf("The tool %q is not available here.", oneLine(r.req.Name)))
 	}
-	r.exec.Effect = tool.Traits().Effect
+	r.exec.Effect, r.needs = tool.Traits().Effect, tool.Traits().Needs
 	if r.req.Fault != "" {
 		return failed("The call was not run: " + r.req.Fault)
 	}
@@ -155,7 +159,7 @@ func (r *run) read(tool Tool) error {
 	if err != nil {
 		return err
 	}
-	r.exec.Args = inv.Args()
+	r.exec.Args, r.exec.Effect = inv.Args(), inv.Effect()
 	r.exec.Short, r.exec.Full, r.exec.Target = inv.Label(LabelShort), inv.Label(LabelFull), inv.TargetPath()
 	r.question = inv.Question()
 	r.inv = inv
@@ -184,6 +188,12 @@ func (r *run) work(ctx context.Context) (Outcome, error) {
 	}
 	if err := r.covered(); err != nil {
 		return r.finish(*failed("Not run: " + err.Error()), nil)
+	}
+	if r.req.Ports != nil {
+		r.call.Scope.Ports = r.req.Ports()
+	}
+	if !r.call.Scope.Ports.has(r.needs) {
+		return r.finish(*failed(fmt.Sprintf("Not run: %s can't be used in this chat any more.", r.req.Name)), nil)
 	}
 	r.call.ID = r.exec.Call
 	r.call.Log.Info("running a call", "label", r.exec.Full, "how", r.exec.How)

@@ -15,8 +15,9 @@ type Refiner interface {
 
 // argSchema is the schema of a tool's arguments, also as the model is shown it.
 type argSchema struct {
-	raw    json.RawMessage
-	schema *jsonschema.Schema
+	raw     json.RawMessage
+	schema  *jsonschema.Schema
+	foreign *jsonschema.Resolved // set where others wrote the schema
 }
 
 // schemaFor derives the schema of In, a struct. Fields without omitempty are required, others are unknown to it.

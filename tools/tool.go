@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 
@@ -39,6 +40,8 @@ type Traits struct {
 	SubAgentsOnly bool // offered only at depth > 0
 	RootOnly      bool // offered only at depth 0
 	Interactive   bool // offered only in sessions that a person's message began
+	Background    bool // offered only in the others: jobs and async tasks
+	OrNested      bool // with Background: and to sub-agents of any session
 	NoBypass      bool // ⏱ and 🔄 never cover it
 	Group         string
 	// Needs says which port of Scope must be there for the tool to be offered.
@@ -65,6 +68,8 @@ type Invocation interface {
 	TargetPath() string
 	// Subject is what a person is shown and what a nod is bound to. It may read files. An error is the call's outcome.
 	Subject(ctx context.Context, scope Scope) (Judged, error)
+	// Effect is the tool's own, or Read for a call that may run beside others and again after a crash all the same.
+	Effect() Effect
 	// Question is set for a tool whose whole work is to ask a person.
 	Question() *approvals.Question
 	// Start begins the call; it must not block.
@@ -79,6 +84,8 @@ type Judged struct {
 	Category string
 	NoBypass bool
 	MustAsk  bool // no rule, bypass or ♾ Always lets it run
+	// Program is a command that is one program with literal words: only such a one can be let through by a rule.
+	Program *approvals.Program
 }
 
 // Work is one call in flight. It never touches the chat or the store: the executor records its outcome.
@@ -118,6 +125,10 @@ type Spec[In any] struct {
 	// Judge is what the gate needs to know; without it, or where its subject has no text, a card shows the arguments.
 	Judge func(ctx context.Context, scope Scope, in In) (Judged, error)
 
+	// Repeatable says that a call may run beside others, and again from its intent after a crash, though the tool's effect
+	// is Write: it finds what it began by its call's id.
+	Repeatable func(in In) bool
+
 	// Exactly one of the two: Run does the work, until ctx ends; Ask is for a tool that only asks a person.
 	Run func(ctx context.Context, call Call, in In) (Output, error)
 	Ask func(in In) approvals.Question
@@ -130,25 +141,34 @@ var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,63}$`)
 // New makes a tool. The schema comes from In; it panics on a Spec that can't work, which a start of the program shows.
 func New[In any](s Spec[In]) Tool {
 	schema, err := schemaFor[In]()
-	switch {
-	case err != nil:
-	case !nameForm.MatchString(s.Name):
-		err = fmt.Errorf("its name must match %s", nameForm)
-	case s.Description == "":
-		err = fmt.Errorf("it has no description")
-	case (s.Run == nil) == (s.Ask == nil):
-		err = fmt.Errorf("it needs exactly one of Run and Ask")
-	case s.Traits.SubAgentsOnly && s.Traits.RootOnly:
-		err = fmt.Errorf("it is for sub-agents only and for the root only, so nobody could see it")
-	case s.Traits.Effect != Read && s.Traits.Effect != Write:
-		err = fmt.Errorf("its effect must be read or write")
-	case s.Traits.Category == "":
-		err = fmt.Errorf("it has no category")
+	if err == nil {
+		err = s.check()
 	}
 	if err != nil {
 		panic(fmt.Sprintf("declaring tool %q: %v", s.Name, err))
 	}
 	return &tool[In]{spec: s, schema: schema}
+}
+
+// check finds what would keep a tool from working.
+func (s Spec[In]) check() error {
+	switch {
+	case !nameForm.MatchString(s.Name):
+		return fmt.Errorf("its name must match %s", nameForm)
+	case s.Description == "":
+		return errors.New("it has no description")
+	case (s.Run == nil) == (s.Ask == nil):
+		return errors.New("it needs exactly one of Run and Ask")
+	case s.Traits.SubAgentsOnly && s.Traits.RootOnly:
+		return errors.New("it is for sub-agents only and for the root only, so nobody could see it")
+	case s.Traits.Interactive && s.Traits.Background:
+		return errors.New("it is for interactive sessions only and for background ones only, so nobody could see it")
+	case s.Traits.Effect != Read && s.Traits.Effect != Write:
+		return errors.New("its effect must be read or write")
+	case s.Traits.Category == "":
+		return errors.New("it has no category")
+	}
+	return nil
 }
 
 type tool[In any] struct {
@@ -217,6 +237,13 @@ func (v *invocation[In]) Subject(ctx context.Context, scope Scope) (Judged, erro
 	}
 	judged.NoBypass = judged.NoBypass || judged.MustAsk || traits.NoBypass
 	return judged, nil
+}
+
+func (v *invocation[In]) Effect() Effect {
+	if v.tool.spec.Repeatable != nil && v.tool.spec.Repeatable(v.in) {
+		return Read
+	}
+	return v.tool.spec.Traits.Effect
 }
 
 func (v *invocation[In]) Question() *approvals.Question {

@@ -188,7 +188,7 @@ func TestScratchpadAndJob(t *testing.T) {
 	if strings.Contains(d.system(), "# Scratchpad") || strings.Contains(d.system(), "scheduled job") {
 		t.Error("there is a scratchpad, or a job, already")
 	}
-	rig := tooltest.NewOn(t, d.DB, func(w *tools.Workspace) []tools.Tool { return chat.Tools(w) })
+	rig := tooltest.NewOn(t, d.DB, func(w *tools.Workspace) []tools.Tool { return chat.Tools(w, nil) })
 	rig.Scope.Session = d.facts.Session
 	if out := rig.Call(tools.UpdateScratchpad, map[string]string{"content": "step 2 of 3"}); out.State != tools.Completed {
 		t.Fatal(out.Text)

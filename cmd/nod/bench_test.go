@@ -16,6 +16,7 @@ import (
 	"nod/agent/llm"
 	"nod/agent/llm/scripted"
 	"nod/bot/emulator"
+	"nod/tools"
 )
 
 var figuresFlag = flag.Bool("figures", false, "measure what README.md states, with the real binary; takes two minutes on an idle machine")
@@ -277,7 +278,7 @@ func (s *stage) runHere() (stop func()) {
 		done <- run(ctx, wiring{
 			config: Config{
 				Token: llm.Secret(emulator.Token), API: "http://telegram.invalid", Home: filepath.Join(s.dir, "home"),
-				Workspace: filepath.Join(s.dir, "workspace"), Zone: time.UTC, Owners: s.owners(),
+				Workspace: filepath.Join(s.dir, "workspace"), Zone: time.UTC, Owners: s.owners(), Profile: tools.BusinessProfile,
 				Models: []llm.Model{{Name: "scripted", BaseURL: "http://model.invalid/v1", ContextWindow: 128_000}},
 			},
 			log: slog.New(slog.DiscardHandler), telegram: emulator.Transport(s.telegram),

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"nod/agent"
 	"nod/agent/llm"
 	"nod/store"
+	"nod/tools"
 	"nod/tools/shell"
 )
 
@@ -32,6 +35,10 @@ type Config struct {
 	// workspace, canonical.
 	Sandbox  shell.Mode
 	Writable []string
+	// Profile says which kinds of tools there are.
+	Profile tools.Profile
+	// Spending holds the caps on what models may cost.
+	Spending agent.Spending
 	// KeyFiles are the files that a secret was read from.
 	KeyFiles []string
 	// Credentials is the folder in which systemd passes the key of the secrets on, or "".
@@ -60,6 +67,7 @@ type loader struct {
 	env      func(string) string
 	problems []string
 	keyFiles []string
+	unpriced []string // models whose price nobody stated
 }
 
 func (l *loader) problem(key, format string, args ...any) {
@@ -86,9 +94,12 @@ func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	c.Models, c.ModelGiven = l.models(f)
 	c.Owners = l.owners(first(env("NOD_OWNER"), f.Owner))
 	c.Zone = l.zone(first(env("NOD_TIMEZONE"), f.Timezone))
+	c.Spending = l.spending(f)
+	c.Spending.Zone = c.Zone
 	c.Credentials = env("CREDENTIALS_DIRECTORY")
 	c.Sandbox = l.sandbox(first(env("NOD_SANDBOX"), f.Sandbox))
 	c.Writable = l.writable(first(env("NOD_SANDBOX_WRITABLE"), f.Writable), c.Home)
+	c.Profile = l.profile(first(env("NOD_TOOLS_PROFILE"), f.Tools.Profile))
 	c.KeyFiles = l.keyFiles
 	c.Log = l.level(first(env("NOD_LOG"), f.Log, "info"))
 	if len(l.problems) > 0 {
@@ -216,6 +227,8 @@ func (l *loader) models(f file) (models []llm.Model, given bool) {
 		one := llm.Model{Name: first(name, defaultModel), BaseURL: base, APIKey: l.secret("OPENAI_API_KEY", key)}
 		if one.Name == defaultModel && base == "" {
 			one.ContextWindow, one.PriceIn, one.PriceOut, one.Vision = defaultModelFacts.ContextWindow, defaultModelFacts.PriceIn, defaultModelFacts.PriceOut, defaultModelFacts.Vision
+		} else {
+			l.unpriced = append(l.unpriced, one.Name)
 		}
 		models = slices.Insert(models, 0, one)
 	}
@@ -233,11 +246,47 @@ func (l *loader) model(i int, m fileModel, key, base string) llm.Model {
 	for name, value := range m.Headers {
 		headers[name] = l.secret(where+"headers."+name, value)
 	}
+	priceIn, priceOut := 0.0, 0.0
+	if m.PriceIn == nil || m.PriceOut == nil {
+		l.unpriced = append(l.unpriced, first(m.Name, m.ID))
+	}
+	if m.PriceIn != nil {
+		priceIn = *m.PriceIn
+	}
+	if m.PriceOut != nil {
+		priceOut = *m.PriceOut
+	}
 	return llm.Model{
 		Name: m.Name, ID: m.ID, BaseURL: first(m.BaseURL, base), APIKey: l.secret(where+"api_key", first(m.APIKey, key)),
-		ContextWindow: m.ContextWindow, PriceIn: m.PriceIn, PriceOut: m.PriceOut, Vision: m.Vision, Wire: m.Wire,
+		ContextWindow: m.ContextWindow, PriceIn: priceIn, PriceOut: priceOut, Vision: m.Vision, Wire: m.Wire,
 		Headers: headers, Body: m.Body,
 	}
+}
+
+// spending reads the caps, in USD. A cap needs the price of every model: what costs an unknown sum can't be capped.
+func (l *loader) spending(f file) agent.Spending {
+	s := agent.Spending{
+		Daily: l.dollars("NOD_SPEND_DAILY", f.Spending.Daily), Job: l.dollars("NOD_SPEND_JOB", f.Spending.Job),
+	}
+	for _, name := range l.unpriced {
+		if s.Daily > 0 || s.Job > 0 {
+			l.problem("spending", "the model %s has no price, so that its cost can't be capped; give it price_in and price_out among the models of nod.yaml, 0 for one that costs nothing", name)
+		}
+	}
+	return s
+}
+
+// dollars is a sum of money; none means 0.
+func (l *loader) dollars(key string, otherwise float64) float64 {
+	sum, err := otherwise, error(nil)
+	if text := l.env(key); text != "" {
+		sum, err = strconv.ParseFloat(text, 64)
+	}
+	if err != nil || !(sum >= 0) || math.IsInf(sum, 0) {
+		l.problem(key, "it must be a sum in USD such as 5 or 0.50; 0 means no cap")
+		return 0
+	}
+	return sum
 }
 
 func (l *loader) owners(value string) (ids []store.UserID) {
@@ -261,6 +310,14 @@ func (l *loader) sandbox(value string) shell.Mode {
 		l.problem("NOD_SANDBOX", "%q is not one of auto, required, off", value)
 	}
 	return mode
+}
+
+func (l *loader) profile(value string) tools.Profile {
+	profile := tools.Profile(strings.ToLower(first(value, string(tools.BusinessProfile))))
+	if !slices.Contains(tools.Profiles, profile) {
+		l.problem("NOD_TOOLS_PROFILE", "%q is not one of business, atomic, hybrid, disabled", value)
+	}
+	return profile
 }
 
 // writable lists the folders that commands may write to beside the workspace.

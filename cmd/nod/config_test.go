@@ -16,6 +16,7 @@ import (
 
 	"nod/agent/llm"
 	"nod/store"
+	"nod/tools"
 	"nod/tools/shell"
 )
 
@@ -79,7 +80,7 @@ func TestConfigDefaults(t *testing.T) {
 	want := Config{
 		Token: goodToken, API: "https://api.telegram.org", Home: s.env["NOD_HOME"], Workspace: s.env["NOD_WORKSPACE"],
 		Models:     []llm.Model{{Name: "gpt-5-mini", APIKey: aKey, ContextWindow: 400_000, PriceIn: 0.25, PriceOut: 2, Vision: true}},
-		ModelGiven: true, Log: slog.LevelInfo, Sandbox: shell.Auto,
+		ModelGiven: true, Log: slog.LevelInfo, Sandbox: shell.Auto, Profile: tools.BusinessProfile,
 	}
 	zone := c.Zone.String()
 	c.Zone = nil
@@ -176,6 +177,17 @@ models:
 	}
 }
 
+func TestCapsOnSpending(t *testing.T) {
+	const file = "models: [{name: a, price_in: 0, price_out: 0}]\nspending: {daily: 5.00, job: 0.50}\ntimezone: Europe/Rome\n"
+	c, err := newSetting(t, file, map[string]string{"NOD_SPEND_JOB": "0.75"}).load()
+	if err != nil || c.Spending.Daily != 5 || c.Spending.Job != 0.75 || c.Spending.Zone.String() != "Europe/Rome" {
+		t.Errorf("%v: %+v", err, c.Spending)
+	}
+	if c, err := newSetting(t, "", map[string]string{"NOD_SPEND_DAILY": "3"}).load(); err != nil || c.Spending.Daily != 3 {
+		t.Errorf("the default model has a price: %v", err)
+	}
+}
+
 func TestSecretsComeFromElsewhere(t *testing.T) {
 	s := newSetting(t, "telegram_bot_token: file:DIR/home/token\nopenai_api_key: ${MY_KEY}\n", map[string]string{"MY_KEY": aKey})
 	delete(s.env, "TELEGRAM_BOT_TOKEN")
@@ -224,6 +236,8 @@ func TestProblemsNameTheirKeys(t *testing.T) {
 		"nothing to write to":                           {"sandbox_writable: /nowhere", nil, []string{"NOD_SANDBOX_WRITABLE: /nowhere is no folder"}},
 		"the home to write to":                          {"", map[string]string{"NOD_SANDBOX_WRITABLE": "DIR/home"}, []string{"NOD_SANDBOX_WRITABLE: "}},
 		"all there is to write to":                      {"sandbox_writable: /", nil, []string{"NOD_SANDBOX_WRITABLE: / and NOD_HOME"}},
+		"bad caps":              {"spending: {daily: much}", map[string]string{"NOD_SPEND_JOB": "-1"}, []string{"nod.yaml: line 1: spending.daily must be a number", "NOD_SPEND_JOB: it must be a sum in USD"}},
+		"a cap without a price": {"models: [{name: a, price_in: 1}]\nspending: {job: 1}", nil, []string{"spending: the model a has no price"}},
 		"everything at once": {
 			"log: loud\nfoo: 1\n",
 			map[string]string{"TELEGRAM_BOT_TOKEN": "x", "NOD_OWNER": "x", "NOD_TIMEZONE": "x", "NOD_TELEGRAM_API": "x", "NOD_WORKSPACE": "DIR"},

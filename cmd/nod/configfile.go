@@ -27,8 +27,20 @@ type file struct {
 	Log       string      `yaml:"log"`
 	Sandbox   string      `yaml:"sandbox"`
 	Writable  string      `yaml:"sandbox_writable"`
+	Tools     fileTools   `yaml:"tools"`
+
+	Spending fileSpending `yaml:"spending"`
 
 	broken bool // it could not be read, so that nothing is known of what it lacks
+}
+
+type fileTools struct {
+	Profile string `yaml:"profile"`
+}
+
+type fileSpending struct {
+	Daily float64 `yaml:"daily"`
+	Job   float64 `yaml:"job"`
 }
 
 type fileModel struct {
@@ -37,8 +49,8 @@ type fileModel struct {
 	BaseURL       string            `yaml:"base_url"`
 	APIKey        string            `yaml:"api_key"`
 	ContextWindow int               `yaml:"context_window"`
-	PriceIn       float64           `yaml:"price_in"`
-	PriceOut      float64           `yaml:"price_out"`
+	PriceIn       *float64          `yaml:"price_in"`
+	PriceOut      *float64          `yaml:"price_out"`
 	Vision        bool              `yaml:"vision"`
 	Wire          string            `yaml:"wire"`
 	Headers       map[string]string `yaml:"headers"`
@@ -95,15 +107,24 @@ func (l *loader) fill(node ast.Node, into reflect.Value, where string) {
 		switch {
 		case !ok:
 			l.problem("nod.yaml", "line %d: there is no setting %s", lineOf(entry.Key), where+key)
-		case field.Type() == reflect.TypeFor[[]fileModel]():
-			l.fillModels(entry.Value, field, where+key)
+		case field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct:
+			l.fillList(entry.Value, field, where+key)
+		case field.Kind() == reflect.Struct:
+			l.fill(entry.Value, field, where+key+".")
+		case field.Kind() == reflect.Pointer: // a number of which it matters that it was given
+			value := reflect.New(field.Type().Elem())
+			if yaml.NodeToValue(entry.Value, value.Interface()) != nil {
+				l.misfit(entry.Value, where+key, kindInWords(value.Elem().Kind()))
+				continue
+			}
+			field.Set(value)
 		case yaml.NodeToValue(entry.Value, field.Addr().Interface()) != nil:
 			l.misfit(entry.Value, where+key, kindInWords(field.Kind()))
 		}
 	}
 }
 
-func (l *loader) fillModels(node ast.Node, into reflect.Value, where string) {
+func (l *loader) fillList(node ast.Node, into reflect.Value, where string) {
 	list, ok := node.(*ast.SequenceNode)
 	if !ok {
 		l.misfit(node, where, "a list")

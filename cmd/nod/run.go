@@ -117,8 +117,9 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	runner := &shell.Runner{Mode: cfg.Sandbox, Writable: cfg.Writable}
-	registry, err := tools.NewRegistry(builtIn(db, book, workspace, vault, runner, cfg)...)
-	if err != nil {
+	var registry *tools.Registry
+	groups := func() []tools.Group { return registry.Groups() }
+	if registry, err = tools.NewCatalogue(cfg.Profile, builtIn(db, book, workspace, vault, runner, groups, cfg)...); err != nil {
 		return err
 	}
 
@@ -127,11 +128,16 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err != nil {
 		return err
 	}
+	discovery := tools.NewDiscovery(db, log)
 	driver := agent.NewDriver(agent.Config{
 		DB: db, Model: service, Registry: registry, Executor: tools.NewExecutor(db, gate, log).Mask(redactor.Redact), Gate: gate, Rules: rules,
 		Jobs: book, View: view, Workspace: workspace, Log: log, Mask: redactor.Redact,
+		Spending: cfg.Spending,
 		Prompt: &prompt.Builder{DB: db, Home: cfg.Home, Workspace: workspace, Zone: cfg.Zone},
-		Ports:  tools.Ports{Files: bot.Files{Out: out}, Restart: w.restart},
+		Ports: func(tools.Scope) tools.Ports {
+			return tools.Ports{Files: bot.Files{Out: out}, Restart: w.restart}
+		},
+		Discovery: discovery,
 		Home: func(tx *store.Tx) (agent.Home, error) {
 			at, deciders, err := access.Home(tx)
 			return agent.Home{Address: at, Deciders: deciders}, err
@@ -177,6 +183,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		{name: "the sandbox", run: func(ctx context.Context) error { return measureSandbox(ctx, runner, log) }, limit: time.Second},
 		{name: "the clock", run: clock.Run, limit: 250 * time.Millisecond},
 		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
+		{name: "tool discovery", run: discovery.Run, limit: 250 * time.Millisecond},
 		{name: "the gate", run: gate.Run, limit: 250 * time.Millisecond},
 		{name: "the outbox", run: out.Run, limit: 1750 * time.Millisecond, before: func(ctx context.Context) {
 			if err := out.Flush(ctx); err != nil && !w.fleeting {
@@ -209,11 +216,11 @@ func migrate(tx *store.Tx, from, to store.ChatID) error {
 }
 
 // builtIn are the tools of this program.
-func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, vault *secrets.Vault, runner *shell.Runner, cfg Config) []tools.Tool {
+func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, vault *secrets.Vault, runner *shell.Runner, groups func() []tools.Group, cfg Config) []tools.Tool {
 	var all []tools.Tool
 	all = append(all, fs.Tools(workspace)...)
 	all = append(all, shell.Tools(runner)...)
-	all = append(all, chat.Tools(workspace)...)
+	all = append(all, chat.Tools(workspace, groups)...)
 	all = append(all, secrets.Tools(db, vault)...)
 	all = append(all, jobs.Tools(db, book, cfg.Zone, agent.MainAgent)...)
 	return all

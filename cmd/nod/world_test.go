@@ -19,13 +19,14 @@ import (
 	"nod/agent/llm/scripted"
 	"nod/bot/emulator"
 	"nod/store"
+	"nod/tools"
 	"nod/tools/shell"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected parts of dialogs")
 
 func TestMain(m *testing.M) {
-	if shell.Dispatch(os.Args) || playRole() || playVictim() {
+	if shell.Dispatch(os.Args) || playRole() || playVictim() || playWriter() {
 		return
 	}
 	testscript.Main(leakChecked{m}, programs)
@@ -82,6 +83,7 @@ func (w *world) start() {
 	w.alive = ctx
 	cfg := Config{
 		Token: llm.Secret(emulator.Token), API: "http://telegram.invalid", Home: w.home, Workspace: w.workspace, Zone: time.UTC,
+		Profile: tools.BusinessProfile,
 		Sandbox: shell.Off, // so that cards say the same on every machine
 		Owners:  []store.UserID{store.UserID(ann.ID)},
 		Models:  []llm.Model{{Name: "scripted", BaseURL: "http://model.invalid/v1", ContextWindow: 128_000, PriceIn: 1, PriceOut: 2, Wire: w.wire, Vision: true}},

@@ -11,20 +11,17 @@ import (
 	"nod/tools"
 )
 
-// knownGroups are the lazy groups that there are.
-var knownGroups = []string{tools.ConfigGroup}
-
 type activateIn struct {
-	Groups []string `json:"groups" jsonschema:"names of groups; config holds the tools that switch and delete scheduled jobs"`
+	Groups []string `json:"groups" jsonschema:"names of groups: config, or MCP servers"`
 }
 
-func activateTools() tools.Tool {
+func activateTools(groups func() []tools.Group) tools.Tool {
 	return tools.New(tools.Spec[activateIn]{
 		Name: tools.ActivateTools,
-		Description: "Makes groups of further tools available, from your next step on and for the rest of the session. The groups are: " +
-			strings.Join(knownGroups, ", ") + ".",
+		Description: "Makes groups of further tools available, from your next step on and for the rest of the session: config, which changes " +
+			"nod's configuration (jobs, MCP servers, plugins, secrets), and the MCP servers that there are.",
 		Traits: plumbing,
-		Check:  (*activateIn).check,
+		Check:  func(in *activateIn) error { return in.check(groupNames(groups())) },
 		Label:  func(in activateIn, _ bool) string { return tools.Quote(strings.Join(in.Groups, ", ")) },
 		Run: func(_ context.Context, call tools.Call, in activateIn) (tools.Output, error) {
 			return tools.Output{
@@ -35,13 +32,20 @@ func activateTools() tools.Tool {
 	})
 }
 
-func (in *activateIn) check() error {
+func groupNames(groups []tools.Group) (names []string) {
+	for _, g := range groups {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+func (in *activateIn) check(known []string) error {
 	if len(in.Groups) == 0 {
-		return errors.New("name at least one group: " + strings.Join(knownGroups, ", "))
+		return errors.New("name at least one group: " + strings.Join(known, ", "))
 	}
 	for _, group := range in.Groups {
-		if !slices.Contains(knownGroups, group) {
-			return fmt.Errorf("there is no group %q; the groups are: %s", group, strings.Join(knownGroups, ", "))
+		if !slices.Contains(known, group) {
+			return fmt.Errorf("there is no group %q; the groups are: %s", group, strings.Join(known, ", "))
 		}
 	}
 	return nil

@@ -30,6 +30,11 @@ type tray struct {
 	fail error
 }
 
+// everyTool are the tools of the package, where only the config group can be activated.
+func everyTool(w *tools.Workspace) []tools.Tool {
+	return chat.Tools(w, func() []tools.Group { return []tools.Group{{Name: tools.ConfigGroup}} })
+}
+
 func (tr *tray) Limit() int64 { return 50 << 20 }
 
 func (tr *tray) Keep(name string, r io.Reader, size int64) (string, error) {
@@ -51,7 +56,7 @@ func (tr *tray) Send(_ *store.Tx, to store.Address, f tools.File) error {
 
 func newRig(t *testing.T) (*tooltest.Rig, *tray) {
 	t.Helper()
-	r := tooltest.New(t, chat.Tools)
+	r := tooltest.New(t, everyTool)
 	tr := &tray{kept: map[string]string{}}
 	r.Scope.Ports.Files = tr
 	return r, tr

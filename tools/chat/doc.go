@@ -11,8 +11,9 @@ import (
 )
 
 // Tools are the tools of this package. Labels show paths relative to w; the calls themselves use the workspace of their scope.
-func Tools(w *tools.Workspace) []tools.Tool {
-	return []tools.Tool{sendAttachment(w), askUserClarification(), writeTodos(), updateScratchpad(), activateTools()}
+// groups are the lazy groups that there are at the time.
+func Tools(w *tools.Workspace, groups func() []tools.Group) []tools.Tool {
+	return []tools.Tool{sendAttachment(w), askUserClarification(), writeTodos(), updateScratchpad(), activateTools(groups)}
 }
 
 // plumbing changes nothing outside of nod's own records, so it may run again after a crash.
