@@ -62,7 +62,7 @@ type Turn struct {
 	JobTitle string      `json:"job_title,omitempty"`
 	JobNote  string      `json:"job_note,omitempty"` // why the run is late, or ""
 	Run      store.RunID `json:"run,omitempty"`
-	Payer    store.RunID `json:"payer,omitempty"` // the run under whose cap on spending this falls; also of turns that it began
+	Payer    store.RunID `json:"payer,omitempty"`  // the run under whose cap on spending this falls; also of turns that it began
 	Faults   int         `json:"faults,omitempty"` // rounds in a row in which no call could be read
 }
 

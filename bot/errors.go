@@ -22,7 +22,10 @@ func failureText(err error) string {
 
 func failure(err error) (text, hint string) {
 	var refused *llm.Error
+	var capped *agent.CapError
 	switch {
+	case errors.As(err, &capped):
+		return cappedText(capped)
 	case errors.Is(err, agent.ErrRounds):
 		return "I stopped here: this took more steps than one turn may.", "Say “go on” to continue."
 	case errors.Is(err, agent.ErrFaults):
@@ -35,6 +38,13 @@ func failure(err error) (text, hint string) {
 		return modelFailure(refused)
 	}
 	return "This did not work: " + clean(err.Error()) + ".", "Try again; if it stays, the log of nod has the details."
+}
+
+func cappedText(e *agent.CapError) (text, hint string) {
+	if e.Job {
+		return fmt.Sprintf("This run has cost $%.2f, and I stop at $%.2f.", e.Spent, e.Cap), "To raise this cap, set spending.job in nod.yaml (or NOD_SPEND_JOB) and restart nod."
+	}
+	return fmt.Sprintf("Today has cost $%.2f, and I stop at $%.2f a day.", e.Spent, e.Cap), "To go on before midnight, raise spending.daily in nod.yaml (or NOD_SPEND_DAILY) and restart nod."
 }
 
 func modelFailure(e *llm.Error) (text, hint string) {

@@ -203,7 +203,11 @@ func (q *request) cost(tx *store.Tx, _ string) error {
 	if err != nil {
 		return err
 	}
-	return q.say(tx, costText(s, q.Models.Models()))
+	today, err := q.Driver.SpentToday(tx)
+	if err != nil {
+		return err
+	}
+	return q.say(tx, costText(s, q.Models.Models())+"\n\n"+todayText(today, q.Driver.Spending))
 }
 
 func costText(s agent.Session, all []llm.Model) string {

@@ -95,6 +95,18 @@ func compactedText(e agent.Compacted) string {
 	return "🗜 The earlier conversation was replaced by a summary. What matters is kept."
 }
 
+// todayText says what all sessions have cost on this day, and where the caps are.
+func todayText(spent float64, caps agent.Spending) string {
+	text := fmt.Sprintf("Today, all sessions: **$%.4f**", spent)
+	if caps.Daily > 0 {
+		text += fmt.Sprintf(" of the $%.2f that a day may cost", caps.Daily)
+	}
+	if text += "."; caps.Job > 0 {
+		text += fmt.Sprintf(" A job's run may cost $%.2f.", caps.Job)
+	}
+	return text
+}
+
 // welcomeText greets somebody who may talk to us; paired says that this was given a moment ago.
 func welcomeText(p Person, paired bool) string {
 	name := escapeMarkdown(p.Name)

@@ -28,7 +28,7 @@ import (
 // Its files "workspace/…" and "home/…" are there at the start, "transcript" is what the person sees at the end ("transcript
 // bob" and "transcript in team" what is seen elsewhere), "calls" the API calls that it took, and "after/…" are files of the
 // workspace as they must be then (-update writes transcripts and calls). The file "config" has lines such as "owners none",
-// "owners user bob", "models one two", "window 4000" (tokens) and "zone Europe/Rome". What comes before the files is the
+// "owners user bob", "models one two", "window 4000" (tokens), "spending 5 0.50" (USD a day, a run) and "zone Europe/Rome". What comes before the files is the
 // conversation, one step a line; lines that begin with blanks go on with the step above:
 //
 //	# a comment                       # real: without the fake clock, since a process is started
@@ -195,6 +195,8 @@ func (d *dialog) configure(cfg *Config, key string, words []string) (err error) 
 		}
 	case "window":
 		cfg.Models[0].ContextWindow, err = strconv.Atoi(words[0])
+	case "spending": // a day's cap and a run's, in USD
+		_, err = fmt.Sscan(strings.Join(words, " "), &cfg.Spending.Daily, &cfg.Spending.Job)
 	case "zone":
 		cfg.Zone, err = time.LoadLocation(words[0])
 	default:
