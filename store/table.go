@@ -116,7 +116,11 @@ func (t Table[K, V]) ScanBack(tx *Tx, prefix []byte, fn func(K, V) (more bool, e
 
 // ScanFrom is Scan from the first key at or after from.
 func (t Table[K, V]) ScanFrom(tx *Tx, prefix []byte, from K, fn func(K, V) (more bool, err error)) error {
-	start := slices.MaxFunc([][]byte{prefix, from.Bytes()}, bytes.Compare)
+	return t.scanFrom(tx, prefix, from.Bytes(), fn)
+}
+
+func (t Table[K, V]) scanFrom(tx *Tx, prefix, from []byte, fn func(K, V) (more bool, err error)) error {
+	start := slices.MaxFunc([][]byte{prefix, from}, bytes.Compare)
 	return t.walk(tx, prefix, (*bolt.Cursor).Next, func(c *bolt.Cursor) ([]byte, []byte) { return c.Seek(start) }, fn)
 }
 
