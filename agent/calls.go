@@ -11,7 +11,6 @@ import (
 	"nod/agent/llm"
 	"nod/store"
 	"nod/tools"
-	"nod/tools/chat"
 )
 
 // openCall is a call of the transcript that has no result yet.
@@ -43,31 +42,25 @@ func openCalls(entries []Entry, turn store.TurnID) []openCall {
 }
 
 // scope is what the calls of a turn act for.
-func (s *session) scope(turn Turn) tools.Scope {
+func (d *Driver) scope(turn Turn) tools.Scope {
 	scope := tools.Scope{
 		Address: turn.Address, Session: turn.Session, Root: turn.Session, Turn: turn.ID, Agent: turn.Agent, Source: turn.Source,
 		Job: turn.JobTitle, By: turn.By, Deciders: turn.Deciders, Cards: turn.Cards,
-		Workspace: s.Workspace,
+		Workspace: d.Workspace,
 	}
-	scope.Ports = s.Ports(scope)
+	scope.Ports = d.Ports(scope)
 	return scope
 }
 
 // offer picks the tools of a round.
-func (s *session) offer(turn Turn) (*tools.Offer, error) {
-	scope := s.scope(turn)
-	v := tools.Visibility{Scope: scope}
-	err := s.DB.View(func(tx *store.Tx) (err error) {
-		if v.Groups, err = chat.ActiveGroups(tx, turn.Session); err != nil {
-			return err
-		}
-		v.Denied, err = s.Rules.Denied(tx, scope.Context.Group, turn.Agent, turn.Source)
+func (s *session) offer(turn Turn) (offer *tools.Offer, err error) {
+	err = s.DB.View(func(tx *store.Tx) error {
+		offer, err = s.offerIn(tx, s.scope(turn))
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("choosing the tools of a round: %w", err)
 	}
-	offer := s.Registry.Offer(v)
 	if s.Discovery != nil {
 		s.Discovery.Observe(offer)
 	}

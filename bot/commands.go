@@ -43,6 +43,7 @@ func init() {
 		{name: "context", help: "how full the model's window is", guests: true, run: (*request).context},
 		{name: "cost", help: "what this session has cost", run: (*request).cost},
 		{name: "compact", help: "replace the earlier conversation by a summary", guests: true, run: (*request).compact},
+		{name: "tools", help: "the tools I am offered here; /tools NAME tells more", run: (*request).tools},
 		{name: "grants", help: "what you let through by button", run: (*request).grants},
 		{name: "resettools", help: "put extra tools away again", run: (*request).resetTools},
 		{name: "sethome", help: "send reports to this chat", run: (*request).setHome},

@@ -20,30 +20,32 @@ import (
 	"nod/bot/render"
 	"nod/scheduler"
 	"nod/store"
+	"nod/tools"
 	"nod/tools/secrets"
 )
 
 // Router takes updates to what they mean. It never waits for a turn; a file that comes with a message holds up only the
 // conversation that it belongs to.
 type Router struct {
-	DB      *store.DB
-	Out     *outbox.Outbox
-	View    *View
-	Intake  *Intake
-	Driver  *agent.Driver
-	Gate    *approvals.Gate
-	Rules   *approvals.Rules
-	Jobs    *scheduler.Jobs
-	Models  *llm.Client
-	Vault   *secrets.Vault
-	Poller  interface{ LastPoll() time.Time }
-	Inbox   *inbox.Inbox
-	Home    string        // NOD_HOME, for custom commands
-	Sandbox func() string // how strongly commands are kept in, in a few words
-	Log     *slog.Logger
-	Access  Access
-	Me      models.User
-	Started time.Time
+	DB       *store.DB
+	Out      *outbox.Outbox
+	View     *View
+	Intake   *Intake
+	Driver   *agent.Driver
+	Gate     *approvals.Gate
+	Rules    *approvals.Rules
+	Registry *tools.Registry
+	Jobs     *scheduler.Jobs
+	Models   *llm.Client
+	Vault    *secrets.Vault
+	Poller   interface{ LastPoll() time.Time }
+	Inbox    *inbox.Inbox
+	Home     string        // NOD_HOME, for custom commands
+	Sandbox  func() string // how strongly commands are kept in, in a few words
+	Log      *slog.Logger
+	Access   Access
+	Me       models.User
+	Started  time.Time
 }
 
 // Handle takes one group of updates to its effect: usually one update, or the parts of an album or of a split paste. done

@@ -77,7 +77,7 @@ func run(ctx context.Context, w wiring) (err error) {
 	}
 
 	// Floor 1: what is remembered.
-	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
+	if err := store.MakeFolder(cfg.Home); err != nil {
 		return fmt.Errorf("making NOD_HOME: %w", err)
 	}
 	db, err := store.Open(filepath.Join(cfg.Home, databaseName))
@@ -160,7 +160,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	router := &bot.Router{
-		DB: db, Out: out, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Models: service, Vault: vault, Home: cfg.Home, Sandbox: runner.Describe,
+		DB: db, Out: out, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Registry: registry, Models: service, Vault: vault, Home: cfg.Home, Sandbox: runner.Describe,
 		Log: log, Access: access, Me: me, Started: time.Now(),
 		Intake: &bot.Intake{Client: client, Wire: wire, API: cfg.API, Token: string(cfg.Token), Workspace: workspace, Log: log},
 	}
