@@ -82,8 +82,12 @@ func (g *Gate) Decide(id store.ApprovalID, by store.UserID, d Decision, with ...
 
 func (g *Gate) decide(tx *store.Tx, p *Pending, by store.UserID, d Decision, now time.Time) error {
 	state, ok := outcomes[p.Kind][d.Verb]
-	if !ok || (d.Verb == VerbAnswer && d.Answer == "") {
+	if !ok || (d.Verb == VerbAnswer && d.Answer == "" && d.Hidden == "") {
 		return fmt.Errorf("%w: %q for a request of kind %s", ErrUnfit, d.Verb, p.Kind)
+	}
+	if typed := d.Hidden; typed != "" {
+		d.Answer, d.Hidden = hiddenAnswer, ""
+		tx.OnCommit(func() { g.hidden.put(p.ID, typed) }) // before whoever waits hears of it
 	}
 	p.By, p.Decision = by, d
 	if err := g.give(tx, p, now); err != nil {

@@ -38,6 +38,7 @@ type Gate struct {
 	view    Viewer
 	options Options
 	changes bell
+	hidden  hidden
 }
 
 // NewGate makes the gate of a database. There must be only one, since it wakes those who wait in the same process.

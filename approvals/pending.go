@@ -64,6 +64,7 @@ type Decision struct {
 	Verb   Verb   `json:"verb,omitempty"`
 	Reason string `json:"reason,omitempty"` // of a rejection or a withdrawal
 	Answer string `json:"answer,omitempty"` // to a question
+	Hidden string `json:"-"`                // to a Hidden question, instead
 }
 
 // Pending is one request to a person, from the asking to its end. It is kept as the record of who decided what.
@@ -137,6 +138,9 @@ func (g *Gate) Ask(tx *store.Tx, kind Kind, r Request, q *Question, note string)
 func (g *Gate) open(tx *store.Tx, p Pending) (Pending, error) {
 	if p.Kind != Interrupted {
 		p.Expires = p.Created.Add(g.options.TTL)
+	}
+	if p.Question != nil && p.Question.Hidden {
+		tx.OnCommit(func() { g.hidden.expect(p.ID) }) // before the card can be answered
 	}
 	if err := callsTable.Put(tx, p.Request.Call, p.ID); err != nil {
 		return Pending{}, err

@@ -151,4 +151,11 @@ type Question struct {
 	Options []string `json:"options,omitempty"` // answers offered as buttons
 	// Secret is the name under which nod keeps the answer, which then appears in no record but there.
 	Secret string `json:"secret,omitempty"`
+	// Hidden is set where the answer is a secret that goes to whoever asks, see TakeHidden, and is kept nowhere.
+	Hidden bool `json:"hidden,omitempty"`
+	// Link is an address that the question is about, http or https.
+	Link string `json:"link,omitempty"`
 }
+
+// TypedSecret says whether what is typed as the answer must show nowhere.
+func (q *Question) TypedSecret() bool { return q != nil && (q.Secret != "" || q.Hidden) }

@@ -182,14 +182,7 @@ func refusal(p approvals.Pending) Outcome {
 
 // ask is the whole work of a tool that only asks: the answer is its outcome.
 func (r *run) ask(ctx context.Context, req approvals.Request) (Outcome, error) {
-	if req.By != 0 {
-		// Whoever is being talked to answers, where they talk, also where somebody else decides on calls.
-		req.Deciders, req.Cards = []store.UserID{req.By}, r.req.Scope.Address
-	}
-	if r.question.Secret != "" && len(req.Deciders) > 0 {
-		// A person's private chat has the person's number (TELEGRAM.md): nobody else reads what is typed there.
-		req.Cards = store.Address{Chat: store.ChatID(req.Deciders[0])}
-	}
+	req = r.addressed(req, *r.question)
 	var p approvals.Pending
 	err := r.db.Update(func(tx *store.Tx) error {
 		found, ok, err := r.gate.Find(tx, r.req.ID)

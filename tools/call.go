@@ -39,6 +39,7 @@ type Call struct {
 	Approved approvals.Approved
 	Log      *slog.Logger
 	output   *outputFile
+	live     *live
 }
 
 // OutputFile makes the file for the whole of a long output and says where read_file finds it. The executor removes it

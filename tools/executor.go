@@ -53,6 +53,9 @@ type CallRequest struct {
 	// Ports asks for the scope's ports anew when the call begins, which may be long after it was offered; nil keeps those of
 	// Scope.
 	Ports func() Ports
+	// Progress is told how far the call is while it runs, from any goroutine, also a moment after its end; nil is told
+	// nothing.
+	Progress func(Progress)
 }
 
 // run is one call on its way through the executor.
@@ -116,7 +119,7 @@ func (x *Executor) latest(id store.CallID) (e Execution, known bool, err error) 
 
 func (x *Executor) newRun(req CallRequest, observe Observer) *run {
 	s := req.Scope
-	return &run{Executor: x, req: req, observe: observe, exec: Execution{
+	r := &run{Executor: x, req: req, observe: observe, exec: Execution{
 		Call: req.ID, Session: s.Session, Turn: s.Turn, Agent: s.Agent, Tool: req.Name, Args: keepable(req.Args),
 		Effect: Write, Short: clipLabel(oneLine(req.Name), LabelShort), Full: clipLabel(oneLine(req.Name), LabelFull),
 		State: Pending, Created: time.Now(),
@@ -124,6 +127,8 @@ func (x *Executor) newRun(req CallRequest, observe Observer) *run {
 		ID: req.ID, Scope: s, output: &outputFile{},
 		Log: x.log.With("chat", s.Address.String(), "session", s.Session, "turn", s.Turn, "call", req.ID, "tool", req.Name),
 	}}
+	r.call.live = &live{run: r, tell: req.Progress}
+	return r
 }
 
 // keepable makes a model's arguments storable, whatever they are.

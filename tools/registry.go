@@ -2,6 +2,7 @@ package tools
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,6 +34,12 @@ type Dynamic interface {
 type Group struct {
 	Name        string
 	Description string // in a few words, for the model
+	// Words are what somebody else says of the group's use, such as an MCP server. They are shown as theirs, while the
+	// group is active.
+	Words string
+	// Wake brings the group's tools up when it is activated, and says what keeps them from coming; nil where they are
+	// there.
+	Wake func(ctx context.Context) error
 }
 
 // NewRegistry makes a registry of any tools. It refuses two of one name.

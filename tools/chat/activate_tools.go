@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"nod/store"
 	"nod/tools"
@@ -23,13 +24,34 @@ func activateTools(groups func() []tools.Group) tools.Tool {
 		Traits: plumbing,
 		Check:  func(in *activateIn) error { return in.check(groupNames(groups())) },
 		Label:  func(in activateIn, _ bool) string { return tools.Quote(strings.Join(in.Groups, ", ")) },
-		Run: func(_ context.Context, call tools.Call, in activateIn) (tools.Output, error) {
+		Run: func(ctx context.Context, call tools.Call, in activateIn) (tools.Output, error) {
 			return tools.Output{
-				Text:   "Active from the next step on: " + strings.Join(in.Groups, ", ") + ".",
+				Text:   "Active from the next step on: " + strings.Join(in.Groups, ", ") + "." + wake(ctx, groups(), in.Groups),
 				Commit: func(tx *store.Tx) error { return activate(tx, call.Scope.Session, in.Groups) },
 			}, nil
 		},
 	})
+}
+
+// wake brings the tools of the groups up, side by side, and says which can't come.
+func wake(ctx context.Context, known []tools.Group, names []string) string {
+	var asleep []tools.Group
+	for _, g := range known {
+		if g.Wake != nil && slices.Contains(names, g.Name) {
+			asleep = append(asleep, g)
+		}
+	}
+	troubles := make([]string, len(asleep))
+	var all sync.WaitGroup
+	for i, g := range asleep {
+		all.Go(func() {
+			if err := g.Wake(ctx); err != nil {
+				troubles[i] = fmt.Sprintf("\n%s does not answer: %v. Its tools are those that were last known.", g.Name, err)
+			}
+		})
+	}
+	all.Wait()
+	return strings.Join(troubles, "")
 }
 
 func groupNames(groups []tools.Group) (names []string) {

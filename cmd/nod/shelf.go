@@ -1,0 +1,37 @@
+package main
+
+import (
+	"time"
+
+	"nod/agent"
+	"nod/scheduler"
+	"nod/store"
+	"nod/tools"
+	"nod/tools/chat"
+	"nod/tools/fs"
+	"nod/tools/jobs"
+	"nod/tools/secrets"
+	"nod/tools/shell"
+)
+
+// shelf is what the built-in tools are made of.
+type shelf struct {
+	db        *store.DB
+	book      *scheduler.Jobs
+	workspace *tools.Workspace
+	vault     *secrets.Vault
+	runner    *shell.Runner
+	groups    func() []tools.Group // the lazy groups that there are at the time
+	zone      *time.Location
+}
+
+// tools are the built-in tools of this program.
+func (s *shelf) tools() []tools.Tool {
+	var all []tools.Tool
+	all = append(all, fs.Tools(s.workspace)...)
+	all = append(all, shell.Tools(s.runner)...)
+	all = append(all, chat.Tools(s.workspace, s.groups)...)
+	all = append(all, secrets.Tools(s.db, s.vault)...)
+	all = append(all, jobs.Tools(s.db, s.book, s.zone, agent.MainAgent)...)
+	return all
+}
