@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nod/agent"
 	"nod/bot/render"
@@ -106,6 +107,15 @@ func todayText(spent float64, caps agent.Spending) string {
 	}
 	return text
 }
+
+// gapText says between which times messages may have been lost.
+func gapText(from, to time.Time) string {
+	return "⚠️ nod was out of reach for more than a day, and Telegram keeps messages for 24 hours. What was sent between " +
+		moment(from) + " and " + moment(to) + " may be lost: send it again."
+}
+
+// moment is a time of the last days.
+func moment(t time.Time) string { return t.Local().Format("Mon 2 Jan, 15:04") }
 
 // welcomeText greets somebody who may talk to us; paired says that this was given a moment ago.
 func welcomeText(p Person, paired bool) string {

@@ -534,6 +534,18 @@ func (v *View) Restored(tx *store.Tx) error {
 	return v.say(tx, at, restoredText, false)
 }
 
+// Gap tells the owner that what was sent between two times may be lost.
+func (v *View) Gap(tx *store.Tx, from, to time.Time) error {
+	at, _, err := v.access.Home(tx)
+	if errors.Is(err, errNoOwner) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return v.say(tx, at, gapText(from, to), false)
+}
+
 // UpdateLost tells a person whose message could not be handled, in the commit that gives it up.
 func (v *View) UpdateLost(tx *store.Tx, group []models.Update) {
 	m := group[0].Message

@@ -34,6 +34,9 @@ type Options struct {
 	Handle Handler
 	Urgent func(*models.Update) bool        // what overtakes its chat, besides presses; may be nil
 	OnDead func(*store.Tx, []models.Update) // what was given up, in that commit; may be nil
+	// OnGap is told, in a commit of its own, when Telegram was out of reach for so long that what was sent between two
+	// times may be lost; may be nil.
+	OnGap func(tx *store.Tx, from, to time.Time) error
 	// Drop says that an update has no effect whatever, so that it is not even stored; may be nil. It only reads.
 	Drop func(*store.Tx, *models.Update) (bool, error)
 	// Drained is told the last update of a conversation of which More was true for an earlier one; may be nil.
@@ -70,10 +73,11 @@ type waiting struct {
 	Tries  int             `json:"tries,omitempty"` // that failed
 }
 
-// last is the newest update that was received.
+// last is the newest update that was received, and when Telegram was last asked.
 type last struct {
-	ID store.UpdateID `json:"id"`
-	At time.Time      `json:"at"`
+	ID   store.UpdateID `json:"id"`
+	At   time.Time      `json:"at"`
+	Poll time.Time      `json:"poll,omitzero"`
 }
 
 var (
@@ -151,10 +155,11 @@ func (in *Inbox) Receive(batch []json.RawMessage) (fresh int, err error) {
 		if fresh == 0 {
 			return nil
 		}
-		return seen.Put(tx, in.opts.Bot, last{ID: newest, At: time.Now().UTC()})
+		now := time.Now().UTC()
+		return seen.Put(tx, in.opts.Bot, last{ID: newest, At: now, Poll: now})
 	})
 	if err != nil {
-		return 0, fmt.Errorf("storing updates: %w", err)
+		return 0, &storeError{fmt.Errorf("storing updates: %w", err)}
 	}
 	store.Failpoint("inbox.stored")
 	in.handOver(came)

@@ -16,6 +16,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nod/bot/outbox"
+	"nod/bot/trouble"
 )
 
 // ErrToken says that Telegram does not accept the bot's token.
@@ -57,11 +58,12 @@ type PollerOptions struct {
 // Poller fetches updates into an inbox. It polls by itself rather than through go-telegram/bot, whose loop acknowledges
 // updates before they are stored, stops for good at one that it can't decode, and never gives up on a bad token.
 type Poller struct {
-	inbox   *Inbox
-	opts    PollerOptions
-	log     *slog.Logger
-	last    atomic.Int64 // Unix nanoseconds of the last finished poll
-	trouble trouble
+	inbox *Inbox
+	opts  PollerOptions
+	log   *slog.Logger
+	last  atomic.Int64 // Unix nanoseconds of the last finished poll
+	noted time.Time    // the one that is on disk
+	spell trouble.Spell
 }
 
 // NewPoller returns a poller that fills in.
@@ -73,7 +75,7 @@ func NewPoller(in *Inbox, o PollerOptions) *Poller {
 		o.Trouble = func(string, bool) {}
 	}
 	o.API = strings.TrimRight(o.API, "/")
-	return &Poller{inbox: in, opts: o, log: o.Log, trouble: trouble{tell: o.Trouble}}
+	return &Poller{inbox: in, opts: o, log: o.Log}
 }
 
 // LastPoll is when a poll last came back with an answer; zero before the first.
@@ -86,6 +88,7 @@ func (p *Poller) LastPoll() time.Time {
 
 // Run polls until ctx ends. Its only error is ErrToken; everything else is tried again.
 func (p *Poller) Run(ctx context.Context) error {
+	defer p.leave()
 	ready, failures := false, 0
 	for ctx.Err() == nil {
 		var err error
@@ -101,7 +104,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		}
 		if err == nil {
 			failures = 0
-			p.trouble.fine(time.Now())
+			p.fine(time.Now())
 			continue
 		}
 		if refused, ok := errors.AsType[*apiError](err); ok && refused.code == http.StatusUnauthorized {
@@ -110,7 +113,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		failures++
 		wait := pause(err, failures)
 		p.log.Warn("polling failed", "wait", wait.Round(time.Millisecond), "err", err)
-		p.trouble.seen(time.Now(), err)
+		p.failed(time.Now(), err)
 		sleep(ctx, wait)
 	}
 	return nil
@@ -131,11 +134,17 @@ func (p *Poller) poll(ctx context.Context) error {
 		p.opts.Wire.Reset()
 		return err
 	}
-	p.last.Store(time.Now().UnixNano())
+	now := time.Now().Round(0) // by the wall clock: the other one stands still while the machine sleeps
+	if err := p.polled(now, len(batch)); err != nil {
+		return err
+	}
 	if len(batch) == 0 {
 		return nil
 	}
 	fresh, err := p.inbox.Receive(batch)
+	if err == nil && fresh > 0 {
+		p.noted = now
+	}
 	if err == nil && fresh == 0 {
 		// Nothing of it can be acknowledged, so the next poll would bring the same at once.
 		p.log.Warn("a poll brought only what was received before", "updates", len(batch))

@@ -46,6 +46,7 @@ type rig struct {
 	got     []string // the texts of each group, joined by " + "
 	at      []time.Time
 	trouble []string
+	gaps    [][2]time.Time
 	dead    []store.UpdateID
 }
 
@@ -80,6 +81,12 @@ func (r *rig) start() {
 			for _, u := range group {
 				r.dead = append(r.dead, store.UpdateID(u.ID))
 			}
+		},
+		OnGap: func(_ *store.Tx, from, to time.Time) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.gaps = append(r.gaps, [2]time.Time{from, to})
+			return nil
 		},
 	})
 	r.poller = inbox.NewPoller(r.inbox, inbox.PollerOptions{

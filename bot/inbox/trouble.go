@@ -6,42 +6,29 @@ import (
 	"time"
 
 	"nod/bot/outbox"
+	"nod/bot/trouble"
 )
 
-// Trouble is told when it has lasted for troubleAfter. It is over when a poll comes back and none has failed for
-// troubleOver: two programs that cut off each other's polls both succeed now and then.
-const (
-	troubleAfter = time.Minute
-	troubleOver  = 30 * time.Second
-)
+// patience with polling. Two programs that cut off each other's polls both succeed now and then.
+var patience = trouble.Patience{After: time.Minute, Calm: 30 * time.Second}
 
-// trouble keeps what the owner was told. It belongs to the poller's goroutine.
-type trouble struct {
-	tell    func(text string, over bool)
-	since   time.Time // of the first failure; zero when all is well
-	newest  time.Time // of the last failure
-	reached bool      // the owner was told
-}
-
-func (t *trouble) seen(now time.Time, err error) {
-	if t.since.IsZero() {
-		t.since = now
+// failed tells the owner when polling has been failing for a while.
+func (p *Poller) failed(now time.Time, err error) {
+	if _, ours := errors.AsType[*storeError](err); ours {
+		return // whoever looks after the database tells of it
 	}
-	t.newest = now
-	if !t.reached && now.Sub(t.since) >= troubleAfter {
-		t.reached = true
-		t.tell(describe(err), false)
+	switch p.spell.Failed(now, patience) {
+	case trouble.Begun:
+		p.opts.Trouble(describe(err), false)
+	case trouble.Returned:
+		p.opts.Trouble(describe(err)+" It comes and goes; I tell you when there has been an hour without.", false)
 	}
 }
 
-func (t *trouble) fine(now time.Time) {
-	if t.since.IsZero() || now.Sub(t.newest) < troubleOver {
-		return
+func (p *Poller) fine(now time.Time) {
+	if p.spell.Fine(now, patience) == trouble.Over {
+		p.opts.Trouble("Telegram can be reached again.", true)
 	}
-	if t.reached {
-		t.tell("Telegram can be reached again.", true)
-	}
-	*t = trouble{tell: t.tell}
 }
 
 // describe says in a sentence for the owner what keeps updates from coming.
