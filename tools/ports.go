@@ -3,6 +3,8 @@ package tools
 import (
 	"context"
 	"io"
+	"slices"
+	"strings"
 
 	"nod/store"
 )
@@ -10,31 +12,58 @@ import (
 // Ports are what a tool can reach above this floor. They are asked for anew in each round and again when a call begins.
 // One that is nil is not there, and its tools are not offered.
 type Ports struct {
-	Files   FilePort
-	Agents  AgentPort
-	Restart func() // ends the program so that it comes up anew; called after the commit of the outcome
+	Files    FilePort
+	Agents   AgentPort
+	Speech   SpeechPort
+	Images   ImagePort
+	Messages MessagePort
+	Restart  func() // ends the program so that it comes up anew; called after the commit of the outcome
 }
 
-// Port names a field of Ports.
+// Port names a field of Ports, or several: see And.
 type Port string
 
 const (
-	FilesPort   Port = "files"
-	AgentsPort  Port = "agents"
-	RestartPort Port = "restart"
+	FilesPort    Port = "files"
+	AgentsPort   Port = "agents"
+	VoicePort    Port = "speech"
+	ImagesPort   Port = "images"
+	MessagesPort Port = "messages"
+	RestartPort  Port = "restart"
 )
 
-// mounted says whether the port is there for some conversations and not for others.
-func (p Port) mounted() bool { return p == FilesPort }
+// And is the need for both.
+func (p Port) And(q Port) Port { return p + "+" + q }
+
+// each are the ports that p names.
+func (p Port) each() []string {
+	return strings.FieldsFunc(string(p), func(r rune) bool { return r == '+' })
+}
+
+// mounted says whether one of the ports is there for some conversations and not for others.
+func (p Port) mounted() bool { return slices.Contains(p.each(), string(FilesPort)) }
 
 func (p Ports) has(need Port) bool {
-	switch need {
-	case "":
-		return true
+	for _, name := range need.each() {
+		if !p.mounts(Port(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p Ports) mounts(one Port) bool {
+	switch one {
 	case FilesPort:
 		return p.Files != nil
 	case AgentsPort:
 		return p.Agents != nil
+	case VoicePort:
+		return p.Speech != nil
+	case ImagesPort:
+		return p.Images != nil
+	case MessagesPort:
+		return p.Messages != nil
 	case RestartPort:
 		return p.Restart != nil
 	}
