@@ -24,9 +24,6 @@ import (
 	"nod/scheduler"
 	"nod/store"
 	"nod/tools"
-	"nod/tools/chat"
-	"nod/tools/fs"
-	"nod/tools/jobs"
 	"nod/tools/secrets"
 	"nod/tools/shell"
 )
@@ -116,10 +113,10 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err := resolveSecrets(cfg.Models, vault, redactor); err != nil {
 		return err
 	}
-	runner := &shell.Runner{Mode: cfg.Sandbox, Writable: cfg.Writable}
+	runner := &shell.Runner{Mode: cfg.Sandbox, Writable: cfg.Writable, Variables: variables(cfg.CommandEnv, vault)}
 	var registry *tools.Registry
 	groups := func() []tools.Group { return registry.Groups() }
-	if registry, err = tools.NewCatalogue(cfg.Profile, builtIn(db, book, workspace, vault, runner, groups, cfg)...); err != nil {
+	if registry, err = tools.NewCatalogue(cfg.Profile, (&shelf{db: db, book: book, workspace: workspace, vault: vault, runner: runner, groups: groups, zone: cfg.Zone}).tools()...); err != nil {
 		return err
 	}
 
@@ -133,7 +130,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		DB: db, Model: service, Registry: registry, Executor: tools.NewExecutor(db, gate, log).Mask(redactor.Redact), Gate: gate, Rules: rules,
 		Jobs: book, View: view, Workspace: workspace, Log: log, Mask: redactor.Redact,
 		Spending: cfg.Spending,
-		Prompt: &prompt.Builder{DB: db, Home: cfg.Home, Workspace: workspace, Zone: cfg.Zone},
+		Prompt:   &prompt.Builder{DB: db, Home: cfg.Home, Workspace: workspace, Zone: cfg.Zone},
 		Ports: func(tools.Scope) tools.Ports {
 			return tools.Ports{Files: bot.Files{Out: out}, Restart: w.restart}
 		},
@@ -164,7 +161,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		Log: log, Access: access, Me: me, Started: time.Now(),
 		Intake: &bot.Intake{Client: client, Wire: wire, API: cfg.API, Token: string(cfg.Token), Workspace: workspace, Log: log},
 	}
-	updates := inbox.New(db, inbox.Options{Bot: store.UserID(me.ID), Handle: router.Handle, Urgent: router.Urgent, OnDead: view.UpdateLost, Drop: router.Drop, Drained: router.Drained, Log: log})
+	updates := inbox.New(db, inbox.Options{Bot: store.UserID(me.ID), Handle: router.Handle, Urgent: router.Urgent, OnDead: view.UpdateLost, OnGap: view.Gap, Drop: router.Drop, Drained: router.Drained, Log: log})
 	poller := inbox.NewPoller(updates, inbox.PollerOptions{API: cfg.API, Token: string(cfg.Token), Wire: wire, Trouble: view.Trouble, Log: log})
 	router.Poller, router.Inbox = poller, updates
 	if w.greeting != "" {
@@ -215,17 +212,6 @@ func migrate(tx *store.Tx, from, to store.ChatID) error {
 	return nil
 }
 
-// builtIn are the tools of this program.
-func builtIn(db *store.DB, book *scheduler.Jobs, workspace *tools.Workspace, vault *secrets.Vault, runner *shell.Runner, groups func() []tools.Group, cfg Config) []tools.Tool {
-	var all []tools.Tool
-	all = append(all, fs.Tools(workspace)...)
-	all = append(all, shell.Tools(runner)...)
-	all = append(all, chat.Tools(workspace, groups)...)
-	all = append(all, secrets.Tools(db, vault)...)
-	all = append(all, jobs.Tools(db, book, cfg.Zone, agent.MainAgent)...)
-	return all
-}
-
 // startQuiet is how long after the start the sandbox is measured, unless a command needs it before: that starts processes,
 // and what people wrote meanwhile goes first.
 const startQuiet = 2 * time.Second
@@ -252,7 +238,7 @@ func forget(db *store.DB, driver *agent.Driver, gate *approvals.Gate, book *sche
 		if _, err := driver.StopAll(tx); err != nil {
 			return err
 		}
-		return errors.Join(gate.EndAll(tx), book.Forgo(tx, driver.Report), view.Restored(tx))
+		return errors.Join(gate.EndAll(tx), book.Forgo(tx, driver.Report), inbox.Restored(tx), view.Restored(tx))
 	})
 	if err != nil {
 		return fmt.Errorf("beginning with a restored backup: %w", err)
