@@ -69,7 +69,7 @@ func modelFailure(e *llm.Error) (text, hint string) {
 	case llm.KindTruncated:
 		hint = "Send “go on” or ask again."
 	case llm.KindUnavailable:
-		hint = "Send it again in a while; nod itself is fine."
+		hint = "It stays unanswered: send it again in a while. nod itself is fine."
 	case llm.KindBadRequest:
 		hint = "Use /new if it stays, or choose another model with /model."
 	}

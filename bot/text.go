@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/approvals"
 	"nod/bot/render"
 	"nod/tools"
 )
@@ -29,10 +30,31 @@ const (
 	restoredText = "♻️ A backup was restored. What was under way in it is stopped, since it may have been done already; what ⏱ and 🔄 let through is asked again. People, rules and jobs are those of the backup: look at /grants and /jobs."
 	// editedCommandText answers a message that an edit made a command: it may be an old one that was obeyed already.
 	editedCommandText = "A command counts when it is sent, not when a message is edited into one. Send it again."
+	notDoneText       = "This run was not done; /jobs can run it once the service is back."
+	hushText          = "Until this is over, runs that fail like this are counted and not reported one by one."
+	comesAndGoesText  = "It comes and goes: I tell you when there has been an hour without."
 	leftOutText       = "A command takes no file, so what came with it was not kept. Send it without a command."
 )
 
 func jobHead(title string) string { return "📅 " + title }
+
+// originLine says what began the turn that a card comes from, where that is no message that its reader has typed.
+func originLine(r approvals.Request) string {
+	name := nameOr(r.Origin.Name, r.Job)
+	switch {
+	case r.Job != "":
+		return "For the job " + r.Job
+	case r.Origin.Kind == approvals.FromForward:
+		return "After a forwarded message from " + nameOr(name, "somebody")
+	case r.Origin.Kind == approvals.FromWordless:
+		return "After a message without words"
+	case r.Origin.Kind == approvals.FromTask:
+		return "After the result of the task " + nameOr(name, "without a title")
+	case r.Origin.Kind == approvals.FromNotification:
+		return "After a notification from " + nameOr(name, "a job")
+	}
+	return ""
+}
 
 // jobReport is what stands above a job's report, in Markdown.
 func jobReport(turn agent.Turn) string {

@@ -87,13 +87,13 @@ func (v *View) Emit(tx *store.Tx, e agent.Event) error {
 		tx.OnCommit(func() { v.began(e) })
 	case agent.Steered:
 	case agent.Commented:
-		return v.commented(tx, e)
+		return errors.Join(v.commented(tx, e), v.answers(tx))
 	case agent.CallChanged:
 		tx.OnCommit(func() { v.callChanged(e) })
 	case agent.TurnAnswered:
-		return v.answered(tx, e)
+		return errors.Join(v.answered(tx, e), v.answers(tx))
 	case agent.TurnFailed:
-		return v.brokenOff(tx, e.Turn, e.Partial, failureText(e.Err))
+		return v.failed(tx, e)
 	case agent.TurnStopped:
 		return v.brokenOff(tx, e.Turn, e.Partial, stoppedText(e))
 	case agent.Compacted:
@@ -507,43 +507,18 @@ func (v *View) Trouble(text string, over bool) {
 	if over {
 		sign = "✓ "
 	}
-	err := v.db.Update(func(tx *store.Tx) error {
-		at, _, err := v.access.Home(tx)
-		if errors.Is(err, errNoOwner) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return v.say(tx, at, sign+text, over)
-	})
+	err := v.db.Update(func(tx *store.Tx) error { return v.sayHome(tx, sign+text, over) })
 	if err != nil {
 		v.log.Error("telling the owner of trouble", "err", err)
 	}
 }
 
 // Restored tells the owner what a restore means, in the commit that sees to it.
-func (v *View) Restored(tx *store.Tx) error {
-	at, _, err := v.access.Home(tx)
-	if errors.Is(err, errNoOwner) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return v.say(tx, at, restoredText, false)
-}
+func (v *View) Restored(tx *store.Tx) error { return v.sayHome(tx, restoredText, false) }
 
 // Gap tells the owner that what was sent between two times may be lost.
 func (v *View) Gap(tx *store.Tx, from, to time.Time) error {
-	at, _, err := v.access.Home(tx)
-	if errors.Is(err, errNoOwner) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return v.say(tx, at, gapText(from, to), false)
+	return v.sayHome(tx, gapText(from, to), false)
 }
 
 // UpdateLost tells a person whose message could not be handled, in the commit that gives it up.

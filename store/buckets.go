@@ -24,11 +24,12 @@ package store
 //	spending         day, run               what its answers have cost, in USD   agent
 //	inbox            update id              raw update and tries                 bot/inbox
 //	inbox_dead       update id              raw update that was given up         bot/inbox
-//	inbox_seen       bot's user id          last update id received, and when    bot/inbox
+//	inbox_seen       bot's user id          last update id received; last poll   bot/inbox
 //	outbox           chat NUL number        item that waits                      bot/outbox
 //	outbox_slots     slot                   the message it holds                 bot/outbox
 //	outbox_places    chat, message          its slot                             bot/outbox
 //	outbox_dead      number                 item that was given up               bot/outbox
+//	outages          kind                   what keeps jobs from being done      bot
 //	people           user id                owner, guest or stranger             bot
 //	invitations      hash of a code         open pairing code                    bot
 //	settings         name                   home chat, enrolled groups           bot
@@ -41,6 +42,6 @@ var buckets = []string{
 	"sessions", "turns", "transcripts", "mailboxes", "addresses", "spending",
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
-	"people", "invitations", "settings",
+	"outages", "people", "invitations", "settings",
 	"secrets",
 }

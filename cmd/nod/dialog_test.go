@@ -42,6 +42,7 @@ import (
 //	send> document|photo|… name       Ann sends a file or the like: see send in story_steps_test.go
 //	forward> text                     Ann forwards what somebody else wrote
 //	model> steps                      the model's next answer, in the form of scripted.ParseReply
+//	down 503 Overloaded., up          from here on the model's service refuses every request; it answers again
 //	bot< part                         waits until the bot shows a message that contains the text
 //	soon< part                        the same, within a second
 //	bot! part                         no message of the bot contains the text
@@ -340,6 +341,8 @@ func (d *dialog) happens(verb, text string) bool {
 		}
 		d.end()
 		d.start()
+	case "down", "up":
+		d.model.refuse(d.refusal(verb, text))
 	case "fault":
 		d.fault(strings.Fields(text))
 	default:
@@ -471,6 +474,19 @@ func (d *dialog) wait(text string) {
 		d.t.Fatal(err)
 	}
 	time.Sleep(span)
+}
+
+// refusal is what a service says that is down; nil when it is up.
+func (d *dialog) refusal(verb, text string) *scripted.Reply {
+	d.t.Helper()
+	if verb == "up" {
+		return nil
+	}
+	reply, err := scripted.ParseReply("fail " + text)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return &reply
 }
 
 func (d *dialog) fault(words []string) {

@@ -173,6 +173,7 @@ func (w *world) answerTo(press *emulator.Press) emulator.Answer {
 type modelScript struct {
 	mu      sync.Mutex
 	replies []func(scripted.Request) scripted.Reply
+	refusal *scripted.Reply // of everything, while the service is down
 	more    chan struct{}
 	closed  chan struct{}
 }
@@ -199,9 +200,19 @@ func (m *modelScript) answer(f func(scripted.Request) scripted.Reply) {
 	}
 }
 
+// refuse takes the service down; nil brings it up again.
+func (m *modelScript) refuse(with *scripted.Reply) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refusal = with
+}
+
 func (m *modelScript) take() func(scripted.Request) scripted.Reply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if refusal := m.refusal; refusal != nil {
+		return func(scripted.Request) scripted.Reply { return *refusal }
+	}
 	if len(m.replies) == 0 {
 		return nil
 	}
