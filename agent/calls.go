@@ -45,7 +45,7 @@ func openCalls(entries []Entry, turn store.TurnID) []openCall {
 func (d *Driver) scope(turn Turn) tools.Scope {
 	scope := tools.Scope{
 		Address: turn.Address, Session: turn.Session, Root: turn.Session, Turn: turn.ID, Agent: turn.Agent, Source: turn.Source,
-		Job: turn.JobTitle, By: turn.By, Deciders: turn.Deciders, Cards: turn.Cards,
+		Origin: turn.Origin, Job: turn.JobTitle, By: turn.By, Deciders: turn.Deciders, Cards: turn.Cards,
 		Workspace: d.Workspace,
 	}
 	scope.Ports = d.Ports(scope)

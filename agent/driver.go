@@ -249,7 +249,7 @@ func (d *Driver) begin(tx *store.Tx, s *Session, inputs []Input) error {
 	last := inputs[len(inputs)-1]
 	turn := Turn{
 		ID: store.NewTurnID(), Session: s.ID, Address: s.Address, Agent: s.Agent, Source: s.Source, State: Active,
-		Process: d.process, Began: time.Now(), By: last.From, ReplyTo: last.Message, Deciders: last.Deciders, Cards: last.Cards,
+		Process: d.process, Began: time.Now(), Origin: openedBy(inputs), By: last.From, ReplyTo: last.Message, Deciders: last.Deciders, Cards: last.Cards,
 	}
 	for _, in := range inputs {
 		if _, err := store.Append(tx, transcripts, s.ID, d.entry(in, turn.ID)); err != nil {

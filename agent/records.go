@@ -51,7 +51,9 @@ type Turn struct {
 	Process string           `json:"process,omitempty"` // which began it
 	Began   time.Time        `json:"began"`
 	Ended   time.Time        `json:"ended,omitzero"`
-	// By is whose message began it (0 for a job), ReplyTo that message.
+	// Origin is what opened it, or the owner's words that took it over since.
+	Origin approvals.Origin `json:"origin,omitzero"`
+	// By is whose message began it or took it over (0 for a job), ReplyTo the message that began it.
 	By      store.UserID    `json:"by,omitempty"`
 	ReplyTo store.MessageID `json:"reply_to,omitempty"`
 	// Deciders may nod to its calls, and are asked at Cards.

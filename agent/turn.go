@@ -124,6 +124,9 @@ func (s *session) steer(turn Turn) (took bool, err error) {
 			}
 			ids = append(ids, in.Message)
 		}
+		if err := s.takeOver(tx, turn.ID, inputs); err != nil {
+			return err
+		}
 		took = len(inputs) > 0
 		return s.View.Emit(tx, Steered{Turn: turn, Messages: ids})
 	})
@@ -170,6 +173,7 @@ func (t *Turn) refresh(tx *store.Tx) error {
 		return err
 	}
 	t.Address, t.Cards = stored.Address, stored.Cards
+	t.Origin, t.By, t.Deciders = stored.Origin, stored.By, stored.Deciders
 	if stored.State == Stopping {
 		t.State = Stopping
 	}

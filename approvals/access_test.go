@@ -10,7 +10,9 @@ import (
 func TestSA12_MustAsk(t *testing.T) {
 	r := newRig(t)
 	r.update(func(tx *store.Tx) error {
-		_, err := r.rules.Add(tx, Rule{Tool: "execute_cmd", Action: ActionAllow, Priority: PriorityPerson})
+		_, err := r.rules.Add(tx, Rule{
+			Tool: "execute_cmd", Command: &CommandRule{Program: "ls"}, Dir: "/w", Action: ActionAllow, Priority: PriorityPerson,
+		})
 		return err
 	})
 	if got := r.judge(command("ls")).Verdict; got != Allow {
@@ -45,7 +47,10 @@ func TestSA12_MustAsk(t *testing.T) {
 
 func TestApprovedNetwork(t *testing.T) {
 	r := newRig(t)
-	for _, rule := range []Rule{{Tool: "plain", Action: ActionAllow}, {Tool: "online", Action: ActionAllow, Network: true}} {
+	for _, rule := range []Rule{
+		{Tool: "plain", Command: &CommandRule{Program: "ls"}, Dir: "/w", Action: ActionAllow},
+		{Tool: "online", Command: &CommandRule{Program: "ls"}, Dir: "/w", Action: ActionAllow, Network: true},
+	} {
 		r.update(func(tx *store.Tx) error {
 			_, err := r.rules.Add(tx, rule)
 			return err

@@ -12,6 +12,7 @@ type Approved struct {
 	digest  string
 	request Request
 	how     string
+	byRule  bool
 	network bool
 }
 
@@ -34,6 +35,10 @@ func (a Approved) Subject() Subject { return a.request.Subject }
 
 // How says who or what let the call run, for the audit.
 func (a Approved) How() string { return a.how }
+
+// ByRule says whether a rule let the call through, rather than a person or a bypass: a command then runs as the words of
+// its Program, without a shell.
+func (a Approved) ByRule() bool { return a.byRule }
 
 // Network says whether the call may reach the network: a person nodded to this very call, or the rule that lets it run
 // says so.

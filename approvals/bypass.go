@@ -52,13 +52,13 @@ func (gr Grant) holds(now time.Time) bool {
 
 // covers says whether the grant lets the call through. The giver must still be one who may decide.
 func (gr Grant) covers(r Request, now time.Time) bool {
-	return gr.holds(now) && !r.NoBypass && !r.MustAsk && gr.Category != "" && gr.Category == r.Category &&
+	return gr.holds(now) && r.Bypassable() && gr.Category == r.Category &&
 		gr.Session == r.Session && gr.Source == r.Source && gr.For == r.By && slices.Contains(r.Deciders, gr.By)
 }
 
 func newGrant(p Pending, now time.Time) (Grant, error) {
 	r := p.Request
-	if r.NoBypass || r.MustAsk || r.Category == "" {
+	if !r.Bypassable() {
 		return Grant{}, fmt.Errorf("%w: no bypass covers %s", ErrUnfit, r.Tool)
 	}
 	grant := Grant{
@@ -79,7 +79,7 @@ func putGrant(tx *store.Tx, gr Grant) error {
 
 // bypass finds a grant that covers the call and records the use in it.
 func (g *Gate) bypass(tx *store.Tx, r Request) (Grant, bool, error) {
-	if r.NoBypass {
+	if !r.Bypassable() {
 		return Grant{}, false, nil
 	}
 	grants, err := grantsTable.All(tx, store.Prefix(r.Session))

@@ -52,17 +52,18 @@ func TestSA12_BypassCovers(t *testing.T) {
 	}
 }
 
+// A job's turns have a bypass for what only reads.
 func TestBypassOfAJob(t *testing.T) {
 	r := newRig(t)
-	job := command("first")
-	job.Source, job.By, job.Session = Cron, 0, "job-session"
+	job := file("read_file", "/etc/hosts", false)
+	job.Source, job.By, job.Session, job.Origin = Cron, 0, "job-session", Origin{Kind: FromJob, Name: "News"}
 	job.Deciders = []store.UserID{owner, other}
 	r.decide(r.ask(job).ID, VerbGrantSession)
 	job.Call = store.NewCallID()
 	if got := r.judge(job).Verdict; got != Allow {
 		t.Errorf("got %s", got)
 	}
-	if got := r.judge(command("ls")).Verdict; got != Ask {
+	if got := r.judge(file("read_file", "/etc/hosts", false)).Verdict; got != Ask {
 		t.Errorf("the owner's own session: got %s", got)
 	}
 }
@@ -74,7 +75,7 @@ func TestSA12_BypassListsItsUses(t *testing.T) {
 		r.judge(command(fmt.Sprint("ls ", i)))
 	}
 	todos := command("not a use")
-	todos.Tool = "write_todos"
+	todos.Tool, todos.Subject.Kind = "write_todos", Arguments
 	r.judge(todos)
 	grants := r.grants()
 	if len(grants) != 1 || grants[0].Count != maxUses+5 || len(grants[0].Uses) != maxUses {
@@ -188,7 +189,7 @@ func TestSA12_AlwaysIsExact(t *testing.T) {
 		want   Verdict
 	}{
 		{"the same", func(*Request) {}, Allow},
-		{"the same in another session, by another", func(q *Request) { q.Session, q.By = "s2", other }, Allow},
+		{"the same in another session, by another", func(q *Request) { q.Session, q.By, q.Deciders = "s2", other, []store.UserID{other} }, Allow},
 		{"more of a command", func(q *Request) { *q = command("git status; rm -rf ~") }, Ask},
 		{"a blank", func(q *Request) { *q = command("git status ") }, Ask},
 		{"another folder", func(q *Request) { q.Subject.Dir = "/w/sub" }, Ask},

@@ -64,7 +64,8 @@ const (
 type Ruling struct {
 	Verdict  Verdict
 	Reason   string // for the audit, and for the model when it is a denial
-	network  bool   // of the rule that allows it
+	byRule   bool   // a rule let it through
+	network  bool   // of that rule
 	approved Approved
 }
 
@@ -73,7 +74,8 @@ func (r Ruling) Approved() (a Approved, ok bool) { return r.approved, r.Verdict 
 
 // Judge says whether a call may run: built-in denies, then the first matching rule (a deny ends it), then, unless the call
 // must be asked, what the run context opens, then that rule's allow, then bypasses. Everything else is asked, also when no rule matches or the rules
-// can't be loaded; what nobody may decide is denied. tx must be writable: a bypass records what it lets through.
+// can't be loaded, and every write of a turn that is not Attended, but for nod's own defaults, rules marked as Unattended
+// and the run context of a job; what nobody may decide is denied. tx must be writable: a bypass records what it lets through.
 func (g *Gate) Judge(tx *store.Tx, r Request) (Ruling, error) {
 	digest, err := r.Digest()
 	if err != nil {
@@ -89,7 +91,7 @@ func (g *Gate) Judge(tx *store.Tx, r Request) (Ruling, error) {
 	case ruling.Verdict == Ask && !hasDecider(r):
 		return Ruling{Verdict: Deny, Reason: "it needs approval, and there is nobody to ask (" + ruling.Reason + ")"}, nil
 	case ruling.Verdict == Allow:
-		ruling.approved = Approved{digest: digest, request: r, how: ruling.Reason, network: ruling.network}
+		ruling.approved = Approved{digest: digest, request: r, how: ruling.Reason, byRule: ruling.byRule, network: ruling.network}
 	}
 	return ruling, nil
 }
@@ -118,7 +120,11 @@ func (g *Gate) judge(tx *store.Tx, r Request) (Ruling, error) {
 	}
 	// The rule's allow is looked at before the bypasses, so that a bypass lists only what would have asked without it.
 	if found && rule.Action == ActionAllow {
-		return Ruling{Verdict: Allow, Reason: reason, network: rule.Network}, nil
+		why, ok := rule.lets(r)
+		if ok {
+			return Ruling{Verdict: Allow, Reason: reason, byRule: true, network: rule.Network}, nil
+		}
+		reason = why
 	}
 	grant, covered, err := g.bypass(tx, r)
 	switch {
@@ -140,9 +146,9 @@ func (g *Gate) builtIn(r Request) (string, bool) {
 }
 
 // opens says whether the run context lets a file tool touch all of its paths freely. Only file tools: what else a
-// command does is not told by its paths.
+// command does is not told by its paths. A job's context was given to that job, and so goes for its turns.
 func (g *Gate) opens(r Request) bool {
-	if len(r.Paths) == 0 || !g.rules.sets.has(FSAny, r.Tool) {
+	if len(r.Paths) == 0 || !g.rules.sets.has(FSAny, r.Tool) || !r.Attended() && r.Origin.Kind != FromJob {
 		return false
 	}
 	return !slices.ContainsFunc(r.Paths, func(p Path) bool {

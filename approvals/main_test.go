@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -175,7 +176,8 @@ func command(text string) Request {
 		Call: store.NewCallID(), Session: "s1", Turn: "t1", Agent: "main", Source: Telegram,
 		Cards: store.Address{Chat: 11}, By: owner, Deciders: []store.UserID{owner},
 		Tool: "execute_cmd", Category: "shell", Args: args,
-		Subject: Subject{Kind: Command, Text: text, Dir: "/w", Facts: []Fact{{Name: "dir", Value: "1:2"}}},
+		Subject:   Subject{Kind: Command, Text: text, Dir: "/w", Facts: []Fact{{Name: "dir", Value: "1:2"}}},
+		UserWrite: true, Origin: Origin{Kind: FromPerson}, Program: &Program{Words: strings.Fields(text)},
 	}
 }
 
@@ -185,6 +187,7 @@ func file(tool, name string, write bool) Request {
 	r.Tool, r.Category = tool, "filesystem"
 	r.Args = json.RawMessage(`{"path":"x"}`)
 	r.Subject = Subject{Kind: Arguments, Text: "x"}
+	r.UserWrite, r.Program = write, nil
 	r.Paths = []Path{{Canonical: name, Shown: filepath.Base(name), Write: write}}
 	return r
 }

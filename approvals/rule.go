@@ -54,14 +54,20 @@ type Rule struct {
 	Agent  string `json:"agent,omitempty"`
 	Source Source `json:"source,omitempty"`
 	// Args, when set, are the exact canonical arguments; Dir is then the exact working folder. This is what ♾ Always writes.
-	Args    json.RawMessage `json:"args,omitempty"`
-	Dir     string          `json:"dir,omitempty"`
-	Action  Action          `json:"action"`
-	Network bool            `json:"network,omitempty"` // an allowed command has the network, which it otherwise lacks
-	Note    string          `json:"note,omitempty"`    // why, or for an exact rule what it covers, in words
-	By      store.UserID    `json:"by,omitempty"`      // who gave it; 0 for a default
-	Created time.Time       `json:"created,omitzero"`
-	Seeded  bool            `json:"seeded,omitempty"` // a default that came with nod
+	Args json.RawMessage `json:"args,omitempty"`
+	Dir  string          `json:"dir,omitempty"`
+	// Scripts are the files that the exact command runs, as they were.
+	Scripts []Fact `json:"scripts,omitempty"`
+	// Command, when set, is one program with listed words; Dir is the folder that it starts in.
+	Command *CommandRule `json:"command,omitempty"`
+	Action  Action       `json:"action"`
+	Network bool         `json:"network,omitempty"` // an allowed command has the network, which it otherwise lacks
+	// Unattended lets writes through also in turns that no owner's own typed words opened.
+	Unattended bool         `json:"unattended,omitempty"`
+	Note       string       `json:"note,omitempty"` // why, or for an exact rule what it covers, in words
+	By         store.UserID `json:"by,omitempty"`   // who gave it; 0 for a default
+	Created    time.Time    `json:"created,omitzero"`
+	Seeded     bool         `json:"seeded,omitempty"` // a default that came with nod
 }
 
 // Names of the tool sets that rules refer to.
@@ -83,7 +89,8 @@ func (s ToolSets) has(set, tool string) bool {
 
 // Matches says whether the rule speaks of the request. It does not look at the group.
 func (r Rule) Matches(req Request, sets ToolSets) bool {
-	return r.concerns(req.Tool, req.Agent, req.Source, sets) && r.matchesPaths(req.Paths) && r.matchesExactly(req)
+	return r.concerns(req.Tool, req.Agent, req.Source, sets) && r.matchesPaths(req.Paths) && r.matchesExactly(req) &&
+		(r.Command == nil || r.Command.covers(req.Program))
 }
 
 // concerns is the part of Matches that needs no arguments.
@@ -92,7 +99,9 @@ func (r Rule) concerns(tool, agent string, source Source, sets ToolSets) bool {
 }
 
 // conditional says whether the rule depends on the arguments of a call.
-func (r Rule) conditional() bool { return r.Path != "" || r.Args != nil || r.Dir != "" }
+func (r Rule) conditional() bool {
+	return r.Path != "" || r.Args != nil || r.Dir != "" || r.Command != nil
+}
 
 func (r Rule) matchesTool(tool string, sets ToolSets) bool {
 	if strings.HasPrefix(r.Tool, "@") {
@@ -124,7 +133,14 @@ func (r Rule) matchesExactly(req Request) bool {
 		return false
 	}
 	have, err := normal(req.Args)
-	return err == nil && bytes.Equal(want, have) && r.Dir == req.Subject.Dir
+	return err == nil && bytes.Equal(want, have) && r.Dir == req.Subject.Dir && slices.Equal(r.Scripts, req.scripts())
+}
+
+func (r Request) scripts() []Fact {
+	if r.Program == nil {
+		return nil
+	}
+	return r.Program.Scripts
 }
 
 // normal evens out what storing JSON inside of JSON changes: white space and the escapes of < > &.
@@ -211,6 +227,10 @@ func (r Rule) check(sets ToolSets) error {
 		return errors.New("the arguments are no JSON")
 	case r.Source != "" && r.Source != Telegram && r.Source != Cron:
 		return fmt.Errorf("the source must be telegram or cron, not %q", r.Source)
+	case r.Dir != "" && (!path.IsAbs(r.Dir) || path.Clean(r.Dir) != r.Dir):
+		return fmt.Errorf("the folder %q must be absolute and in its shortest form", r.Dir)
+	case r.Command != nil:
+		return r.Command.check(r)
 	}
 	return nil
 }

@@ -145,6 +145,14 @@ func TestWords(t *testing.T) {
 		{Rule{Tool: "*", Action: ActionRequire}, "ask before any tool"},
 		{Rule{Tool: "mcp__mail__*", Agent: "main", Source: Cron, Action: ActionDeny}, "never allow tools that begin with mcp__mail__ by the agent main in jobs"},
 		{Rule{Tool: "execute_cmd", Source: Telegram, Dir: "/w", Action: ActionRequire}, "ask before execute_cmd in /w in chats"},
+		{
+			Rule{Tool: "execute_cmd", Command: &CommandRule{Program: "git", Args: []string{"log"}, Flags: []string{"-n", "5"}, Operands: true}, Dir: "/w", Action: ActionAllow},
+			"allow execute_cmd “git log” with nothing after it but “-n”, “5”, paths in the workspace in /w without the network without asking",
+		},
+		{
+			Rule{Tool: "execute_cmd", Command: &CommandRule{Program: "df"}, Dir: "/w", Action: ActionAllow, Network: true, Unattended: true},
+			"allow execute_cmd “df” and nothing after it in /w with the network, also when no owner's own message asks for it, without asking",
+		},
 		{Rule{Tool: "a", Args: json.RawMessage(`"` + long + `"`), Action: ActionAllow}, `allow a with exactly the arguments "` + long[:2*(maxWords-1)] + `… without asking`},
 	}
 	for _, test := range tests {
@@ -158,13 +166,18 @@ func TestAlwaysWords(t *testing.T) {
 	edit := file("edit_file", "/w/notes.md", true)
 	mcp := command("")
 	mcp.Tool, mcp.Subject = "mcp__mail__send", Subject{Kind: Arguments, Text: "{}"}
+	read := file("read_file", "/etc/hosts", false)
+	script := command("sh a.sh")
+	script.Agent, script.Program.Scripts = "researcher", []Fact{{Name: "script /w/a.sh", Value: "SHA-256 0"}}
 	tests := []struct {
 		req  Request
 		want string
 	}{
-		{command("git status"), "always run “git status” in /w without asking, in chats and jobs"},
-		{edit, "always let edit_file run with exactly these arguments on notes.md without asking, in chats and jobs"},
-		{mcp, "always let mcp__mail__send run with exactly these arguments without asking, in chats and jobs"},
+		{command("git status"), "always run exactly “git status” in /w, without the network and without asking, when an owner's own message asks for it"},
+		{edit, "always let edit_file run with exactly these arguments on notes.md without asking, when an owner's own message asks for it"},
+		{mcp, "always let mcp__mail__send run with exactly these arguments without asking, when an owner's own message asks for it"},
+		{read, "always let read_file run with exactly these arguments on hosts without asking, in chats and jobs"},
+		{script, "always run exactly “sh a.sh” in /w, as long as what it runs stays as it is, without the network and without asking, when an owner's own message asks for it, by any agent"},
 	}
 	for _, test := range tests {
 		if diff := cmp.Diff(test.want, AlwaysWords(test.req)); diff != "" {

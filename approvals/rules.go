@@ -200,8 +200,8 @@ func consulted(all []Rule, group string) []Rule {
 
 // exactly is the rule that ♾ Always gives: this call with these arguments in this folder, and nothing else (S-A12).
 func exactly(r Request, by store.UserID) (Rule, error) {
-	if r.MustAsk {
-		return Rule{}, fmt.Errorf("%w: %s is asked every time", ErrUnfit, r.Tool)
+	if !r.Lasting() {
+		return Rule{}, fmt.Errorf("%w: no rule can let this call of %s through", ErrUnfit, r.Tool)
 	}
 	args, err := normal(r.Args)
 	if err != nil {
@@ -209,6 +209,6 @@ func exactly(r Request, by store.UserID) (Rule, error) {
 	}
 	return Rule{
 		Group: cmp.Or(r.Context.Group, DefaultGroup), Priority: PriorityPerson, Tool: r.Tool, Args: json.RawMessage(args),
-		Dir: r.Subject.Dir, Action: ActionAllow, Note: AlwaysWords(r), By: by,
+		Dir: r.Subject.Dir, Scripts: r.scripts(), Action: ActionAllow, Note: AlwaysWords(r), By: by,
 	}, nil
 }

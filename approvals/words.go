@@ -15,6 +15,9 @@ func (r Rule) Words() string {
 	if r.Args != nil {
 		what += " with exactly the arguments " + clip(string(r.Args))
 	}
+	if r.Command != nil {
+		what += " " + r.Command.words()
+	}
 	if r.Path != "" {
 		what += " in " + strings.TrimPrefix(r.Path, GlobPrefix)
 	}
@@ -30,8 +33,14 @@ func (r Rule) Words() string {
 	case Cron:
 		what += " in jobs"
 	}
-	if r.Network {
+	switch {
+	case r.Network:
 		what += " with the network"
+	case r.Command != nil:
+		what += " without the network"
+	}
+	if r.Unattended {
+		what += ", also when no owner's own message asks for it,"
 	}
 	switch r.Action {
 	case ActionAllow:
@@ -69,20 +78,37 @@ func (r Rule) toolWords() string {
 	return r.Tool
 }
 
-// AlwaysWords says what ♾ Always would cover for this request: "always run “git status” in /w without asking, in chats
-// and jobs". It is shown before the person confirms, below the subject in full.
+// AlwaysWords says what ♾ Always would cover for this request: "always run exactly “git status” in /w, without the network
+// and without asking, when an owner's own message asks for it". It is shown before the person confirms, below the subject in full.
 func AlwaysWords(r Request) string {
 	what := "always let " + r.Tool + " run with exactly these arguments"
 	switch {
 	case r.Subject.Kind == Command:
-		what = "always run “" + clip(strings.Join(strings.Fields(r.Subject.Text), " ")) + "”"
+		what = "always run exactly “" + clip(strings.Join(strings.Fields(r.Subject.Text), " ")) + "”"
 	case len(r.Paths) == 1:
 		what += " on " + r.Paths[0].Shown
 	}
 	if r.Subject.Dir != "" {
 		what += " in " + r.Subject.Dir
 	}
-	return what + " without asking, in chats and jobs"
+	if len(r.scripts()) > 0 {
+		what += ", as long as what it runs stays as it is"
+	}
+	switch {
+	case r.Subject.Kind == Command:
+		what += ", without the network and without asking"
+	default:
+		what += " without asking"
+	}
+	if r.UserWrite {
+		what += ", when an owner's own message asks for it"
+	} else {
+		what += ", in chats and jobs"
+	}
+	if r.Agent != "main" {
+		what += ", by any agent"
+	}
+	return what
 }
 
 // clip keeps the head of a text, cut between characters.

@@ -167,7 +167,7 @@ func (b *buttonPress) turn(p approvals.Pending, a keyboard.Action) error {
 		case !p.Open():
 			verdict, err := b.View.verdict(tx, p)
 			return verdict, errors.Join(err, b.View.ClosePending(tx, p))
-		case a.Verb == keyboard.Always && p.Request.MustAsk:
+		case a.Verb == keyboard.Always && !p.Request.Lasting():
 			return "This is asked every time.", nil
 		case a.Verb == keyboard.Always:
 			return "", b.View.showAlways(tx, p)

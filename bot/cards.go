@@ -134,7 +134,7 @@ func cardKeyboard(p approvals.Pending, pages, page int) *models.InlineKeyboardMa
 	case approvals.Interrupted:
 		return keyboard.Interrupted(p.ID)
 	}
-	return keyboard.Approval(keyboard.Card{ID: p.ID, Page: page, Pages: pages, NoBypass: p.Request.NoBypass, NoAlways: p.Request.MustAsk})
+	return keyboard.Approval(keyboard.Card{ID: p.ID, Page: page, Pages: pages, NoBypass: !p.Request.Bypassable(), NoAlways: !p.Request.Lasting()})
 }
 
 // cardHead says what is asked, by whom and where, above the subject.
@@ -148,8 +148,8 @@ func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, 
 	default:
 		lines = append(lines, "✋ "+asked(p.Request))
 	}
-	if p.Request.Job != "" {
-		lines = append(lines, "For the job "+p.Request.Job)
+	if line := originLine(p.Request); line != "" {
+		lines = append(lines, line)
 	}
 	// In their own private chat people know who asks.
 	if by := p.Request.By; by != 0 && p.Kind != approvals.Asked && store.ChatID(by) != p.Request.Cards.Chat {

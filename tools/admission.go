@@ -25,7 +25,17 @@ func (r *run) request(ctx context.Context, id store.CallID) (approvals.Request, 
 		Call: id, Session: s.Session, Turn: s.Turn, Agent: s.Agent, Source: s.Source, Job: s.Job, Cards: s.Cards, By: s.By,
 		Deciders: s.Deciders, Tool: r.req.Name, Category: judged.Category, Args: r.inv.Args(), Paths: judged.Paths,
 		Subject: judged.Subject, NoBypass: judged.NoBypass, MustAsk: judged.MustAsk, Context: s.Context,
+		UserWrite: needsGrant(r.req.Name, r.exec.Effect), Origin: s.Origin, Program: judged.Program,
 	}, nil
+}
+
+// needsGrant says whether a call needs the grant explicit-user-write. What is in no catalogue, such as an MCP server's tool,
+// needs it unless it only reads.
+func needsGrant(tool string, effect Effect) bool {
+	if e, known := EntryOf(tool); known {
+		return e.Grant == ExplicitUserWrite
+	}
+	return effect != Read
 }
 
 // admitAndRun asks the gate, and a person where it says so, until the call may run or may not.

@@ -127,7 +127,7 @@ func newRig(t *testing.T, all ...tools.Tool) *rig {
 	t.Helper()
 	scope := tools.Scope{
 		Address: store.Address{Chat: 42}, Cards: store.Address{Chat: 43}, Session: store.NewSessionID(), Turn: store.NewTurnID(),
-		Agent: "main", Source: approvals.Telegram, By: owner, Deciders: []store.UserID{owner}, Workspace: openWorkspace(t),
+		Agent: "main", Source: approvals.Telegram, Origin: approvals.Origin{Kind: approvals.FromPerson}, By: owner, Deciders: []store.UserID{owner}, Workspace: openWorkspace(t),
 	}
 	r := startProcess(t, filepath.Join(t.TempDir(), "nod.db"), scope, all...)
 	r.update(r.rules.Seed)

@@ -31,9 +31,18 @@ type standing struct {
 }
 
 func rule(action approvals.Action) func(*rig) {
+	return addRule(approvals.Rule{Priority: approvals.PriorityGuard, Tool: "write_note", Action: action})
+}
+
+// unattended allows the tool in every turn.
+var unattended = addRule(approvals.Rule{
+	Priority: approvals.PriorityGuard, Tool: "write_note", Action: approvals.ActionAllow, Unattended: true,
+})
+
+func addRule(rule approvals.Rule) func(*rig) {
 	return func(r *rig) {
 		r.update(func(tx *store.Tx) error {
-			_, err := r.rules.Add(tx, approvals.Rule{Priority: approvals.PriorityGuard, Tool: "write_note", Action: action})
+			_, err := r.rules.Add(tx, rule)
 			return err
 		})
 	}
@@ -74,27 +83,32 @@ func TestSA11_NothingRunsUnruled(t *testing.T) {
 		{"broken rules", breakRules},
 		{"nobody decides", func(r *rig) { r.scope.Deciders = nil }},
 		{"allow", rule(approvals.ActionAllow)},
+		{"allow, unattended", unattended},
 	}
 	want := map[tools.State]map[string]string{
 		"": {
 			"no rule but the last": cardWaits, "require": cardWaits, "deny": refused, "broken rules": cardWaits,
-			"nobody decides": refused, "allow": hasRun,
+			"nobody decides": refused, "allow": hasRun, "allow, unattended": hasRun,
 		},
 		// The card that was there waits on, for whom it was put.
 		tools.AwaitingApproval: {
 			"no rule but the last": cardWaits, "require": cardWaits, "deny": cardWaits, "broken rules": cardWaits,
-			"nobody decides": cardWaits, "allow": cardWaits,
+			"nobody decides": cardWaits, "allow": cardWaits, "allow, unattended": cardWaits,
 		},
 		// That a rule allows it is no reason to do it twice.
 		tools.Running: {
 			"no rule but the last": cardWaits, "require": cardWaits, "deny": cardWaits, "broken rules": cardWaits,
-			"nobody decides": refused, "allow": cardWaits,
+			"nobody decides": refused, "allow": cardWaits, "allow, unattended": cardWaits,
 		},
 	}
 	for _, m := range modes {
 		for _, s := range standings {
 			t.Run(m.name+"/"+s.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { checkUnruled(t, m, s, want[m.found][s.name]) })
+				want := want[m.found][s.name]
+				if want == hasRun && m.source == approvals.Cron && s.name == "allow" {
+					want = cardWaits // no owner's own words asked for it
+				}
+				synctest.Test(t, func(t *testing.T) { checkUnruled(t, m, s, want) })
 			})
 		}
 	}
@@ -105,14 +119,14 @@ func checkUnruled(t *testing.T, m mode, s standing, want string) {
 	r := newRig(t, kit(p)...)
 	r.scope.Source, r.scope.Depth = m.source, m.depth
 	if m.source == approvals.Cron {
-		r.scope.By, r.scope.Job = 0, "a report"
+		r.scope.By, r.scope.Job, r.scope.Origin = 0, "a report", approvals.Origin{Kind: approvals.FromJob, Name: "a report"}
 	}
 	req := r.call("write_note", `{"text":"a"}`)
 	switch m.found {
 	case tools.AwaitingApproval:
 		r, _ = leaveWaiting(r, req, approvals.Decision{})
 	case tools.Running:
-		rule(approvals.ActionAllow)(r)
+		unattended(r)
 		r = leaveRunning(r, p, req)
 		r.update(func(tx *store.Tx) error {
 			all, err := r.rules.All(tx)

@@ -34,7 +34,10 @@ func TestSA12_HostAccessIsAskedEveryTime(t *testing.T) {
 	r := newRig(t)
 	rules := approvals.NewRules(nil, tools.ToolSets())
 	err := r.DB.Update(func(tx *store.Tx) error {
-		_, err := rules.Add(tx, approvals.Rule{Tool: tools.ExecuteCmd, Action: approvals.ActionAllow, Priority: approvals.PriorityPerson})
+		_, err := rules.Add(tx, approvals.Rule{
+			Tool: tools.ExecuteCmd, Command: &approvals.CommandRule{Program: "true"}, Dir: r.Workspace.Dir(), Action: approvals.ActionAllow,
+			Priority: approvals.PriorityPerson,
+		})
 		return err
 	})
 	if err != nil {
@@ -154,15 +157,22 @@ func TestOutcomeTellsWhatTheSandboxRefused(t *testing.T) {
 	})
 
 	rules := approvals.NewRules(nil, tools.ToolSets())
-	err := r.DB.Update(func(tx *store.Tx) error {
-		_, err := rules.Add(tx, approvals.Rule{Tool: tools.ExecuteCmd, Action: approvals.ActionAllow, Priority: approvals.PriorityPerson})
+	err := r.DB.Update(func(tx *store.Tx) (err error) {
+		for _, command := range []approvals.CommandRule{
+			{Program: "cat", Args: []string{"Network is unreachable"}}, {Program: "grep", Args: []string{"-c", ":", "/proc/net/dev"}},
+		} {
+			_, ruleErr := rules.Add(tx, approvals.Rule{
+				Tool: tools.ExecuteCmd, Command: &command, Dir: r.Workspace.Dir(), Action: approvals.ActionAllow, Priority: approvals.PriorityPerson,
+			})
+			err = errors.Join(err, ruleErr)
+		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Run("without the network", func(t *testing.T) {
-		wantHint(t, call(r, object{"command": "echo Network is unreachable; exit 1"}), offline)
+		wantHint(t, call(r, object{"command": "cat 'Network is unreachable'"}), offline)
 		got := call(r, object{"command": "grep -c : /proc/net/dev"})
 		if !strings.HasPrefix(got.Text, "1\n") { // lo, and nothing else
 			t.Errorf("a rule lets it have the network: %+v", got)

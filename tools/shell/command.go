@@ -23,9 +23,11 @@ const (
 	MaxSpill = 64 << 20
 )
 
-// Command is one command line and the circumstances that it runs in.
+// Command is one command line, or one program with its words, and the circumstances that it runs in.
 type Command struct {
 	Line    string        // run as /bin/sh -c Line
+	Program string        // instead of a line: the absolute path of a program, which is run without a shell
+	Words   []string      // the program's arguments, its name first
 	Dir     *Dir          // where it starts; stays open and the caller's
 	Timeout time.Duration // over 0 and up to MaxTimeout
 	Env     []string      // "NAME=value", added to the clean environment; wins over it
@@ -35,6 +37,8 @@ type Command struct {
 	// at most once, from a goroutine of Run, when the output outgrows MaxOutput; closing is the
 	// caller's. Nil: what is left out is dropped.
 	Spill func() (w io.Writer, name string, err error)
+
+	std *stdio // of a Service
 }
 
 // Result tells how a command went. Exactly one of Exit ≥ 0 and Signal != "" holds, but for a command
@@ -55,10 +59,14 @@ type Result struct {
 }
 
 func (c Command) check() error {
-	if err := checkLine(c.Line); err != nil {
-		return err
+	if c.Program == "" {
+		if err := checkLine(c.Line); err != nil {
+			return err
+		}
 	}
 	switch {
+	case c.Program != "" && (!filepath.IsAbs(c.Program) || c.Line != "" || len(c.Words) == 0):
+		return errors.New("a program needs its absolute path and its words, and no line beside them")
 	case c.Dir == nil:
 		return errors.New("the command has no folder to run in")
 	case c.Timeout <= 0 || c.Timeout > MaxTimeout:
@@ -81,6 +89,14 @@ func checkLine(line string) error {
 		return fmt.Errorf("the command has %d bytes, more than the %d that the system takes: write it to a script file and run that", len(line), MaxLine)
 	}
 	return nil
+}
+
+// exec is what the system is told to execute.
+func (c Command) exec() (program string, words []string) {
+	if c.Program != "" {
+		return c.Program, c.Words
+	}
+	return "/bin/sh", []string{"sh", "-c", c.Line}
 }
 
 func badVariable(v string) bool {

@@ -11,12 +11,15 @@ import (
 
 const fallbackPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+// searchPath is where programs are looked for: what nod itself was started with.
+func searchPath() string { return cmp.Or(os.Getenv("PATH"), fallbackPath) }
+
 // environment is all that a command sees of nod's environment: a list of what is let in, because a
 // list of what is kept out would miss the next token. HOME is the home of the user that nod runs as,
 // so that git, ssh and tool chains find their settings.
 func environment(extra []string) [][]byte {
 	env := map[string]string{
-		"PATH": cmp.Or(os.Getenv("PATH"), fallbackPath),
+		"PATH": searchPath(),
 		"HOME": os.Getenv("HOME"),
 		"USER": cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME")),
 		"LANG": cmp.Or(os.Getenv("LANG"), "C.UTF-8"),

@@ -116,10 +116,10 @@ func judge(r *Runner, scope tools.Scope, in executeArgs) (tools.Judged, error) {
 	}
 	facts, notes := circumstances(in, path, dir)
 	judged := tools.Judged{
-		Paths: []approvals.Path{place.Path},
+		Paths: []approvals.Path{place.Path}, Program: r.program(scope, in, path),
 		Subject: approvals.Subject{
 			Kind: approvals.Command, Text: in.Command, Dir: path, Facts: facts,
-			Notes: slices.Concat([]string{fmt.Sprintf("ended after %d s at the latest", in.Timeout)}, notes, []string{r.note(in)}),
+			Notes: slices.Concat([]string{fmt.Sprintf("ended after %d s at the latest", in.Timeout)}, notes, []string{r.note(in)}, r.givenNote()),
 		},
 	}
 	if in.Access == accessHost {
@@ -177,12 +177,19 @@ func execute(ctx context.Context, r *Runner, call tools.Call, in executeArgs) (t
 		return tools.Output{}, errDrifted
 	}
 	box := sandbox(call.Scope, in, call.Approved.Network())
-	call.Log.Info("running a command", "command", in.Command, "dir", dir.Path, "timeout", in.Timeout,
-		"host", box == nil, "network", call.Approved.Network(), "how", call.Approved.How())
-	res, err := r.Run(ctx, Command{
-		Line: in.Command, Dir: dir, Timeout: time.Duration(in.Timeout) * time.Second, Sandbox: box,
+	command := Command{
+		Dir: dir, Timeout: time.Duration(in.Timeout) * time.Second, Sandbox: box,
 		Spill: func() (io.Writer, string, error) { return call.OutputFile() },
-	})
+	}
+	if call.Approved.Network() {
+		command.Env = r.given()
+	}
+	if command, err = r.letBy(call.Approved, command, in.Command); err != nil {
+		return tools.Output{}, err
+	}
+	call.Log.Info("running a command", "command", in.Command, "dir", dir.Path, "timeout", in.Timeout, "shell", command.Program == "",
+		"host", box == nil, "network", call.Approved.Network(), "how", call.Approved.How())
+	res, err := r.Run(ctx, command)
 	if err != nil {
 		return tools.Output{}, err
 	}
@@ -197,6 +204,26 @@ func execute(ctx context.Context, r *Runner, call tools.Call, in executeArgs) (t
 		return tools.Output{}, errors.New(text)
 	}
 	return tools.Output{Text: text}, nil
+}
+
+// letBy says what is run: a line that a person, or a bypass of a person's, let through goes to a shell; what a rule let
+// through runs as the words that the rule was compared with.
+func (r *Runner) letBy(nod approvals.Approved, c Command, line string) (Command, error) {
+	if !nod.ByRule() {
+		c.Line = line
+		return c, nil
+	}
+	words, ok := literalWords(line)
+	judged := nod.Request().Program
+	if !ok || judged == nil || !slices.Equal(words, judged.Words) || c.Sandbox == nil {
+		return c, errDrifted
+	}
+	program, err := r.find(words[0], c.Sandbox.Workspace)
+	if err != nil {
+		return c, fmt.Errorf("nothing ran: %w", err)
+	}
+	c.Program, c.Words = program, words
+	return c, nil
 }
 
 // text is what the model reads: the output, and a last line on how it ended, with a hint if there is one.

@@ -25,6 +25,8 @@ type nodTask struct {
 	Isolation int // index in allIsolations()
 	Dir       string
 	Line      string
+	Program   string
+	Words     []string
 	Env       []string
 }
 
@@ -59,7 +61,7 @@ func beNod(text string) int {
 		panic(err)
 	}
 	r := forced(allIsolations()[task.Isolation])
-	_, err = r.Run(context.Background(), Command{Line: task.Line, Dir: dir, Timeout: MaxTimeout, Env: task.Env})
+	_, err = r.Run(context.Background(), Command{Line: task.Line, Program: task.Program, Words: task.Words, Dir: dir, Timeout: MaxTimeout, Env: task.Env})
 	panic(fmt.Sprintf("the command ended before nod was killed: %v", err))
 }
 

@@ -36,6 +36,8 @@ var (
 type Runner struct {
 	Mode     Mode
 	Writable []string // folders that a sandboxed command may write to beside the workspace; absolute, without links
+	// Variables are declared by the person who runs nod; execute_cmd gives them to what may use the network.
+	Variables []Variable
 
 	plain  measurement // without a sandbox
 	walled measurement // in one
@@ -158,7 +160,7 @@ type process struct {
 	cmd     *exec.Cmd
 	control *os.File
 	status  *os.File
-	output  *os.File
+	output  *os.File // nil for what is served
 }
 
 // ending is how a shim ended.
@@ -187,10 +189,11 @@ func (e ending) result(stopped bool) Result {
 // millisecond sooner, and a build with the race detector would sleep a second at its end.
 var shimEnv = []string{"GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0"}
 
-// start starts the shim for c and tells it what to do. writable is for a sandbox, beside its workspace.
+// start starts the shim for c and tells it what to do. writable is for a sandbox, beside its workspace. What is served has
+// its own input and output, and no pipe for the latter here.
 func start(iso isolation, c Command, writable []string) (_ *process, err error) {
 	var theirs []*os.File
-	p := &process{level: iso.level, probe: c.Line == ""}
+	p := &process{level: iso.level, probe: c.Line == "" && c.Program == ""}
 	defer func() {
 		for _, f := range theirs {
 			f.Close()
@@ -207,9 +210,14 @@ func start(iso isolation, c Command, writable []string) (_ *process, err error) 
 	}
 	controlR, controlW := pipe()
 	statusR, statusW := pipe()
-	outputR, outputW := pipe()
-	theirs = []*os.File{controlR, statusW, outputW}
-	p.control, p.status, p.output = controlW, statusR, outputR
+	theirs = []*os.File{controlR, statusW}
+	p.control, p.status = controlW, statusR
+	std := c.std
+	if std == nil {
+		outputR, outputW := pipe()
+		theirs = append(theirs, outputW)
+		p.output, std = outputR, &stdio{out: outputW, err: outputW}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("making a pipe: %w", err)
 	}
@@ -221,15 +229,22 @@ func start(iso isolation, c Command, writable []string) (_ *process, err error) 
 		Path:        exe,
 		Args:        []string{shimName},
 		Env:         shimEnv,
-		Stdout:      outputW,
-		Stderr:      outputW,
+		Stdout:      std.out,
+		Stderr:      std.err,
 		ExtraFiles:  []*os.File{controlFD - 3: controlR, statusFD - 3: statusW, dirFD - 3: c.Dir.f},
 		SysProcAttr: iso.attributes(c.Sandbox != nil && c.Sandbox.Network),
+	}
+	if std.in != nil {
+		p.cmd.Stdin = std.in
 	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := spec{Line: []byte(c.Line), Dir: []byte(c.Dir.Path), Env: environment(slices.Concat(c.Sandbox.variables(iso.walls), c.Env)), Level: iso.level, UserNS: iso.userNS, Walls: iso.walls}
+	s := spec{Dir: []byte(c.Dir.Path), Env: environment(slices.Concat(c.Sandbox.variables(iso.walls), c.Env)), Level: iso.level, UserNS: iso.userNS, Walls: iso.walls}
+	if !p.probe {
+		program, words := c.exec()
+		s.Program, s.Words = []byte(program), bytesOf(words)
+	}
 	if c.Sandbox != nil {
 		s.confine(*c.Sandbox, writable)
 	}

@@ -31,11 +31,12 @@ const grace = 80 * time.Millisecond
 
 // spec is what the shim is told. Its texts are bytes because JSON strings would mend what is no UTF-8.
 type spec struct {
-	Line   []byte // empty: go as far as the isolation needs, report, end
-	Dir    []byte
-	Env    [][]byte
-	Level  Level
-	UserNS bool
+	Program []byte // empty: go as far as the isolation needs, report, end
+	Words   [][]byte
+	Dir     []byte
+	Env     [][]byte
+	Level   Level
+	UserNS  bool
 
 	Walls    walls
 	Writable [][]byte // folders, one before what lies in it
@@ -62,11 +63,11 @@ const maxFile = 4 << 30
 // allReports is how many reports a command without an error has.
 const allReports = 3
 
-// report is what the shim tells three times: when all is ready for the shell, when the shell runs, and
+// report is what the shim tells three times: when all is ready for the program, when it runs, and
 // when all is over. One with an error is the last.
 type report struct {
 	Err       string `json:",omitempty"`
-	PID       int    `json:",omitempty"` // the shell's, as the shim sees it
+	PID       int    `json:",omitempty"` // the program's, as the shim sees it
 	Exit      int
 	Signal    int `json:",omitempty"`
 	Leftovers int `json:",omitempty"`
@@ -101,7 +102,7 @@ func shim() {
 		reports.Encode(report{Err: err.Error()})
 		return
 	}
-	if len(s.Line) == 0 {
+	if len(s.Program) == 0 {
 		return
 	}
 	reports.Encode(report{PID: pid})
@@ -126,38 +127,50 @@ func prepare(s spec) error {
 	return limit(s)
 }
 
-// launch starts the shell, if there is a line for it, from a thread of its own, whose capabilities and restrictions it
+// launch starts the program, mostly a shell, if there is one, from a thread of its own, whose capabilities and restrictions it
 // inherits. The thread is not the main one, since that would make this process one of those that the command may signal.
 func launch(s spec) (pid int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // and never unlocks, so that the thread ends with what it gave up
-		if err = renounce(s); err == nil && len(s.Line) > 0 {
-			pid, err = startShell(s)
+		if err = renounce(s); err == nil && len(s.Program) > 0 {
+			pid, err = startProgram(s)
 		}
 	}()
 	<-done
 	if err != nil || pid == 0 {
 		return 0, err
 	}
-	return pid, toNull(1, 2) // the output's end then comes when the command's processes are gone
+	return pid, toNull(0, 1, 2) // the pipes' ends then come when the command's processes are gone
 }
 
-func startShell(s spec) (pid int, err error) {
-	var env []string
-	for _, v := range s.Env {
-		env = append(env, string(v))
-	}
-	pid, err = syscall.ForkExec("/bin/sh", []string{"sh", "-c", string(s.Line)}, &syscall.ProcAttr{
-		Env:   env,
+func startProgram(s spec) (pid int, err error) {
+	pid, err = syscall.ForkExec(string(s.Program), texts(s.Words), &syscall.ProcAttr{
+		Env:   texts(s.Env),
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setsid: true}, // a group of its own, which "kill 0" in it can't leave
 	})
 	if err != nil {
-		return 0, fmt.Errorf("starting /bin/sh: %w", err)
+		return 0, fmt.Errorf("starting %s: %w", s.Program, err)
 	}
 	return pid, nil
+}
+
+func texts(list [][]byte) []string {
+	all := make([]string, 0, len(list))
+	for _, text := range list {
+		all = append(all, string(text))
+	}
+	return all
+}
+
+func bytesOf(list []string) [][]byte {
+	all := make([][]byte, 0, len(list))
+	for _, text := range list {
+		all = append(all, []byte(text))
+	}
+	return all
 }
 
 // toNull lets descriptors lead to /dev/null.
