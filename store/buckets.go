@@ -30,10 +30,15 @@ package store
 //	outbox_places    chat, message          its slot                             bot/outbox
 //	outbox_dead      number                 item that was given up               bot/outbox
 //	outages          kind                   what keeps jobs from being done      bot
+//	mounts           chat                   why no files can be sent there       bot
+//	recent_messages  chat, topic            what a model can refer to            bot
 //	people           user id                owner, guest or stranger             bot
 //	invitations      hash of a code         open pairing code                    bot
 //	settings         name                   home chat, enrolled groups           bot
 //	secrets          name                   encrypted value                      tools/secrets
+//	ref_key          "key"                  key of sealed references             tools/refs
+//	groups           chat                   group that the bot has been in       bot
+//	join_links       link                   whom a link into a group is for      bot
 var buckets = []string{
 	metaBucket,
 	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
@@ -42,6 +47,7 @@ var buckets = []string{
 	"sessions", "turns", "transcripts", "mailboxes", "addresses", "spending",
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
-	"outages", "people", "invitations", "settings",
-	"secrets",
+	"outages", "mounts", "recent_messages", "people", "invitations", "settings",
+	"secrets", "ref_key",
+	"groups", "join_links",
 }

@@ -15,8 +15,8 @@ import (
 
 const (
 	backupsDir = "backups"
-	// markerSuffix names the empty file which says that a database was once made here. bbolt silently starts anew on a
-	// missing or empty file, and a new database forgets who the owner is.
+	// markerSuffix names the file which says that a database was once made here. bbolt silently starts anew on a missing or
+	// empty file, and a new database forgets who the owner is. It holds the last transaction of a clean stop; see Look.
 	markerSuffix = ".initialised"
 )
 
@@ -33,7 +33,7 @@ func prepareFile(path string) error {
 	}
 	switch {
 	case missing && marked:
-		return damaged(path, "the file is gone, though there was one (to start anew on purpose, delete "+path+markerSuffix+")")
+		return damaged(path, "the file is gone, though there was one")
 	case missing:
 		return create(path)
 	case info.Size() == 0:
@@ -45,7 +45,7 @@ func prepareFile(path string) error {
 // create makes the first database in a file of another name and renames it, because a power cut during bbolt's own
 // initialisation can leave a file that never opens (etcd #16596).
 func create(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := MakeFolder(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("making the folder of the database: %w", err)
 	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*.db")
@@ -67,7 +67,18 @@ func create(path string) error {
 	if err := os.Link(temp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("making the database: %w", err)
 	}
-	return mark(path)
+	// The mark must not outlive a power cut that the name did not.
+	if err := SyncFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	if err := mark(path); err != nil {
+		return err
+	}
+	first, err := readMeta(path)
+	if err != nil {
+		return err
+	}
+	return noteLeft(path, first.tx)
 }
 
 // Exists says whether a database was ever made at path, also when its file is gone.
@@ -91,25 +102,40 @@ func mark(path string) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("marking the database as initialised: %w", err)
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }
 
 // checkSize refuses a file that is shorter than its newest valid meta page says: bbolt would map it and fault.
 func checkSize(path string, size int64) error {
+	newest, err := readMeta(path)
+	if err != nil {
+		return err
+	}
+	if size < newest.size {
+		return damaged(path, fmt.Sprintf("the file was cut off: it has %d bytes, and needs %d", size, newest.size))
+	}
+	return nil
+}
+
+// meta is what one of bbolt's two meta pages says of the file.
+type meta struct {
+	tx   uint64 // the commit that wrote it
+	size int64  // of the file at least, in bytes
+}
+
+// readMeta reads the newest meta page; the zero meta when none can be read.
+func readMeta(path string) (meta, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("looking at the database: %w", err)
+		return meta{}, fmt.Errorf("looking at the database: %w", err)
 	}
 	defer f.Close()
 	head := make([]byte, 2*maxPageSize)
 	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("looking at the database: %w", err)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return meta{}, fmt.Errorf("looking at the database: %w", err)
 	}
-	if want := wantedSize(head[:n]); size < want {
-		return damaged(path, fmt.Sprintf("the file was cut off: it has %d bytes, and needs %d", size, want))
-	}
-	return nil
+	return newestMeta(head[:n]), nil
 }
 
 const (
@@ -117,30 +143,28 @@ const (
 	boltMagic   = 0xED0CDAED
 )
 
-// wantedSize reads both of bbolt's meta pages: a 16-byte page header, then magic, version, page size, flags (4 bytes
+// newestMeta reads both of bbolt's meta pages: a 16-byte page header, then magic, version, page size, flags (4 bytes
 // each), root and its sequence, freelist, high-water page, transaction (8 bytes each), and the FNV-1a sum of all that, in
-// the machine's byte order. It is 0 when neither can be read; bbolt then says what is wrong itself.
-func wantedSize(head []byte) int64 {
-	var newest uint64
-	var want int64
+// the machine's byte order. It is zero when neither can be read; bbolt then says what is wrong itself.
+func newestMeta(head []byte) (newest meta) {
 	for size := 512; size <= maxPageSize; size *= 2 {
 		for _, at := range []int{0, size} {
 			if len(head) < at+80 {
 				continue
 			}
-			meta := head[at+16:]
+			page := head[at+16:]
 			order := binary.NativeEndian
 			sum := fnv.New64a()
-			sum.Write(meta[:56]) // a hash never returns an error
-			if order.Uint32(meta) != boltMagic || int(order.Uint32(meta[8:])) != size || order.Uint64(meta[56:]) != sum.Sum64() {
+			sum.Write(page[:56]) // a hash never returns an error
+			if order.Uint32(page) != boltMagic || int(order.Uint32(page[8:])) != size || order.Uint64(page[56:]) != sum.Sum64() {
 				continue
 			}
-			if txid := order.Uint64(meta[48:]); txid >= newest {
-				newest, want = txid, int64(order.Uint64(meta[40:]))*int64(size)
+			if tx := order.Uint64(page[48:]); tx >= newest.tx {
+				newest = meta{tx: tx, size: int64(order.Uint64(page[40:])) * int64(size)}
 			}
 		}
 	}
-	return want
+	return newest
 }
 
 // WriteNew writes a new file of mode 0600 that is there whole or not at all. It refuses to replace one.
@@ -159,10 +183,27 @@ func WriteNew(path string, write func(io.Writer) error) (err error) {
 		}
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }
 
-func syncDir(path string) error {
+// MakeFolder makes a folder of mode 0700 and those above it that are missing. They outlive a power cut: the name of each is
+// synced, which lies in the folder above.
+func MakeFolder(path string) error {
+	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	above := filepath.Dir(path)
+	if err := MakeFolder(above); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return SyncFolder(above)
+}
+
+// SyncFolder makes the names in a folder as safe as an fsync makes the content of a file.
+func SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("syncing the folder %s: %w", path, err)

@@ -117,7 +117,7 @@ func checkDamaged(t *testing.T, path, backup string) {
 	if damage.Path != path || damage.Backup != backup || damage.Reason == "" {
 		t.Errorf("got %+v", damage)
 	}
-	for _, want := range []string{path, backup, "nothing was changed"} {
+	for _, want := range []string{path, backup, "nod restore " + backup} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
@@ -130,7 +130,7 @@ func TestDamagedWithoutBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(path)
-	if err == nil || !strings.Contains(err.Error(), "no backup was found") {
+	if err == nil || !strings.Contains(err.Error(), "No backup is known") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -110,7 +109,7 @@ func readSchema(tx *bolt.Tx) uint64 {
 
 func (db *DB) backUpBefore(version uint64) error {
 	dir := filepath.Join(filepath.Dir(db.path), backupsDir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := MakeFolder(dir); err != nil {
 		return fmt.Errorf("making the folder for backups: %w", err)
 	}
 	name := fmt.Sprintf("schema-%d-%s.db", version, time.Now().UTC().Format("20060102-150405.000"))

@@ -19,7 +19,7 @@ func Restore(path, from string) (kept string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("reading the backup: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := MakeFolder(filepath.Dir(path)); err != nil {
 		return "", fmt.Errorf("making the folder of the database: %w", err)
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(path), ".restore-*")
@@ -49,7 +49,7 @@ func Restore(path, from string) (kept string, err error) {
 	if err := os.Rename(fresh, path); err != nil {
 		return kept, fmt.Errorf("restoring the database: %w", err)
 	}
-	return kept, syncDir(filepath.Dir(path))
+	return kept, SyncFolder(filepath.Dir(path))
 }
 
 // tryOpen opens a copy of the backup, so that one that is no database never replaces one that is.

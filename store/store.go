@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"syscall"
 	"time"
 
@@ -24,19 +22,23 @@ import (
 // ErrLocked says that another process has the database open.
 var ErrLocked = errors.New("the database is in use by another nod; stop that one first, or give this one its own NOD_HOME")
 
-// DamagedError says that a database file can't be used as it is. The file is left untouched.
+// DamagedError says that a database file can't be used as it is. What the file holds is left untouched.
 type DamagedError struct {
 	Path   string // the database
 	Reason string // what is wrong with it
-	Backup string // the newest backup beside it, or ""
+	Kept   string // where the file lies now, when SetAside has given it another name
+	Backup string // the last backup that is known, or ""
 }
 
 func (e *DamagedError) Error() string {
-	hint := "no backup was found beside it"
-	if e.Backup != "" {
-		hint = "the last backup is " + e.Backup
+	text := fmt.Sprintf("the database %s can't be used: %s. ", e.Path, e.Reason)
+	if e.Kept != "" {
+		text += "The file is kept as " + e.Kept + ". "
 	}
-	return fmt.Sprintf("the database %s can't be used: %s; nothing was changed, %s", e.Path, e.Reason, hint)
+	if e.Backup != "" {
+		return text + "Put the last backup in its place: nod restore " + e.Backup
+	}
+	return text + "No backup is known; if there is one, put it in its place: nod restore FILE. To begin anew, with nothing remembered, delete " + e.Path + markerSuffix
 }
 
 // lockTimeout is how long Open waits for the file lock of a process that is just ending.
@@ -44,8 +46,10 @@ const lockTimeout = time.Second
 
 // DB is an open database. Its methods may be called from any goroutine.
 type DB struct {
-	bolt *bolt.DB
-	path string
+	bolt   *bolt.DB
+	path   string
+	sound  bool // the file was as a clean stop had left it, so that the next clean stop may be noted
+	health health
 }
 
 // Open opens the database at path, or makes a new one where none has ever been, and brings its schema up to date.
@@ -55,11 +59,15 @@ func Open(path string) (*DB, error) {
 	if err := prepareFile(path); err != nil {
 		return nil, err
 	}
+	sound, err := left(path)
+	if err != nil {
+		return nil, err
+	}
 	b, err := openBolt(path)
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{bolt: b, path: path}
+	db := &DB{bolt: b, path: path, sound: sound}
 	if err := db.migrate(migrations); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -119,8 +127,14 @@ func checkBuckets(b *bolt.DB) error {
 
 // Close waits for open transactions and releases the file.
 func (db *DB) Close() error {
+	var last uint64
+	// A transaction can't be begun on a database that is closed already, which Close takes well.
+	_ = db.bolt.View(func(tx *bolt.Tx) error { last = uint64(tx.ID()); return nil })
 	if err := db.bolt.Close(); err != nil {
 		return fmt.Errorf("closing the database: %w", err)
+	}
+	if db.sound && last > 0 {
+		return noteLeft(db.path, last)
 	}
 	return nil
 }
@@ -141,16 +155,20 @@ var errUnchanged = errors.New("nothing was written")
 // Update runs fn in a read-write transaction and commits it. An error from fn rolls everything back and is returned as it is.
 func (db *DB) Update(fn func(*Tx) error) error {
 	var tx Tx
+	committing := false
 	err := db.bolt.Update(func(b *bolt.Tx) error {
 		tx.bolt = b
 		if err := fn(&tx); err != nil {
 			return err
 		}
-		if !tx.wrote {
+		if committing = tx.wrote; !committing {
 			return errUnchanged
 		}
 		return nil
 	})
+	if committing {
+		db.health.note(err)
+	}
 	if err != nil && err != errUnchanged {
 		return err
 	}
@@ -192,23 +210,7 @@ func (db *DB) Backup(path string) error {
 	})
 }
 
-// NewestBackup is the newest file in the folder "backups" beside the database at path, or "".
-func NewestBackup(path string) string {
-	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), backupsDir, "*.db"))
-	if err != nil || len(names) == 0 {
-		return ""
-	}
-	return slices.MaxFunc(names, func(a, b string) int { return modTime(a).Compare(modTime(b)) })
-}
-
-func modTime(path string) time.Time {
-	info, err := os.Stat(path)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
-}
-
 func damaged(path, reason string) error {
-	return &DamagedError{Path: path, Reason: reason, Backup: NewestBackup(path)}
+	backup, _ := LastBackup(path)
+	return &DamagedError{Path: path, Reason: reason, Kept: setAsideBefore(path), Backup: backup}
 }

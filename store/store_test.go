@@ -15,7 +15,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if Dispatch(os.Args) {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func tempPath(t *testing.T) string { return filepath.Join(t.TempDir(), "home", "nod.db") }
 
@@ -312,11 +317,11 @@ func checkPairs(t *testing.T, path string) {
 	})
 }
 
-func TestNewestBackup(t *testing.T) {
+func TestLastBackup(t *testing.T) {
 	path := tempPath(t)
 	db := open(t, path)
 	defer shut(t, db)
-	if got := NewestBackup(path); got != "" {
+	if got, _ := LastBackup(path); got != "" {
 		t.Errorf("got %s", got)
 	}
 	dir := filepath.Join(filepath.Dir(path), backupsDir)
@@ -334,7 +339,21 @@ func TestNewestBackup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := filepath.Base(NewestBackup(path)); got != "z.db" {
+	got, at := LastBackup(path)
+	if filepath.Base(got) != "z.db" || !at.Equal(modTime(path)) {
+		t.Errorf("got %s of %s", got, at)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "by hand.db")
+	if err := errors.Join(db.Backup(elsewhere), NoteBackup(path, elsewhere)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := LastBackup(path); got != elsewhere {
 		t.Errorf("got %s", got)
+	}
+	if err := os.Remove(elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := LastBackup(path); filepath.Base(got) != "z.db" {
+		t.Errorf("a backup that is gone: got %s", got)
 	}
 }
