@@ -9,7 +9,9 @@ import (
 	"nod/tools"
 	"nod/tools/chat"
 	"nod/tools/fs"
+	"nod/tools/groups"
 	"nod/tools/jobs"
+	"nod/tools/refs"
 	"nod/tools/secrets"
 	"nod/tools/shell"
 )
@@ -21,6 +23,7 @@ type shelf struct {
 	workspace *tools.Workspace
 	vault     *secrets.Vault
 	runner    *shell.Runner
+	box       *refs.Box
 	groups    func() []tools.Group // the lazy groups that there are at the time
 	zone      *time.Location
 }
@@ -32,6 +35,8 @@ func (s *shelf) tools() []tools.Tool {
 	all = append(all, shell.Tools(s.runner)...)
 	all = append(all, chat.Tools(s.workspace, s.groups)...)
 	all = append(all, secrets.Tools(s.db, s.vault)...)
+	all = append(all, groups.Tools(s.db, s.box)...)
 	all = append(all, jobs.Tools(s.db, s.book, s.zone, agent.MainAgent)...)
+	all = append(all, jobs.ItemTools(s.db, jobs.Cron(s.db, s.book, s.zone, agent.MainAgent))...)
 	return all
 }

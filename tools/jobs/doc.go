@@ -1,4 +1,5 @@
-// Package jobs is the tools for scheduled jobs: execute_task, list_items, toggle_item and delete_cron_job.
+// Package jobs is the tools for scheduled jobs, execute_task and delete_cron_job, and the two that list and switch all
+// kinds of things, list_items and toggle_item; other kinds than jobs plug in as Items.
 //
 // It owns their words. The book of jobs is the scheduler's, and changes in the commit of a call's outcome.
 package jobs
@@ -21,11 +22,11 @@ type desk struct {
 	agents []string       // ids that a job can name; the first is the default
 }
 
-// Tools are the tools of this package. zone is that of schedules which name none, agents are the ids that a job may be
+// Tools are the tools for jobs alone. zone is that of schedules which name none, agents are the ids that a job may be
 // given to, the first being the default.
 func Tools(db *store.DB, book *scheduler.Jobs, zone *time.Location, agents ...string) []tools.Tool {
 	d := &desk{db: db, book: book, zone: zone, agents: agents}
-	return []tools.Tool{d.executeTask(), d.listItems(), d.toggleItem(), d.deleteCronJob()}
+	return []tools.Tool{d.executeTask(), d.deleteCronJob()}
 }
 
 // config are the traits of the tools that change a job: offered only on demand, and never covered by a bypass.

@@ -32,7 +32,9 @@ func newBench(t *testing.T) *bench {
 	b := &bench{}
 	db := store.OpenTest(t)
 	b.book = scheduler.NewJobs(db)
-	b.Rig = tooltest.NewOn(t, db, func(*tools.Workspace) []tools.Tool { return jobs.Tools(db, b.book, zone, "main", "researcher") })
+	b.Rig = tooltest.NewOn(t, db, func(*tools.Workspace) []tools.Tool {
+		return append(jobs.Tools(db, b.book, zone, "main", "researcher"), jobs.ItemTools(db, jobs.Cron(db, b.book, zone, "main", "researcher"))...)
+	})
 	b.OnCard = tooltest.Approve
 	return b
 }

@@ -3,73 +3,40 @@ package jobs
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"nod/scheduler"
 	"nod/store"
 	"nod/tools"
 )
 
-const kindCron = "cron"
-
 type listIn struct {
-	Type string `json:"type" jsonschema:"what to list: cron, the scheduled jobs"`
+	Type string `json:"type" jsonschema:"what to list"`
 }
 
-// Refine lists the types.
-func (listIn) Refine(p map[string]*jsonschema.Schema) { p["type"].Enum = []any{kindCron} }
+// Refine lists the types that there may be.
+func (listIn) Refine(p map[string]*jsonschema.Schema) { p["type"].Enum = []any{"mcp", "plugins", "cron", "agents"} }
 
-func (d *desk) listItems() tools.Tool {
+func (k kinds) listItems(db *store.DB) tools.Tool {
+	names, words := k.names(typeOf)
 	return tools.New(tools.Spec[listIn]{
 		Name:        tools.ListItems,
-		Description: "Lists the scheduled jobs with their ids, schedules and last runs.",
+		Description: "Lists what there is of a type, with ids and states. The types are: " + words + ".",
 		Traits:      tools.Traits{Category: tools.Introspection, Effect: tools.Read},
-		Label:       func(in listIn, _ bool) string { return in.Type },
-		Run: func(_ context.Context, _ tools.Call, _ listIn) (out tools.Output, err error) {
-			err = d.db.View(func(tx *store.Tx) error {
-				out.Text, err = d.list(tx)
+		Check: func(in *listIn) error {
+			if !slices.Contains(names, any(in.Type)) {
+				return fmt.Errorf("there is no type %q; the types are: %s", in.Type, words)
+			}
+			return nil
+		},
+		Label: func(in listIn, _ bool) string { return in.Type },
+		Run: func(_ context.Context, call tools.Call, in listIn) (out tools.Output, err error) {
+			err = db.View(func(tx *store.Tx) error {
+				out.Text, err = k.find(in.Type, typeOf).List(tx, call.Scope)
 				return err
 			})
 			return out, err
 		},
 	})
-}
-
-func (d *desk) list(tx *store.Tx) (string, error) {
-	all, err := d.book.List(tx)
-	if err != nil {
-		return "", err
-	}
-	if len(all) == 0 {
-		return "There are no scheduled jobs. execute_task makes one.", nil
-	}
-	var b strings.Builder
-	for _, job := range all {
-		runs, err := d.book.History(tx, job.ID)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%s: %s\n  %s; %s; agent %s\n", job.ID, job.Title, job.When(), d.state(job), job.Agent)
-		if len(runs) > 0 {
-			fmt.Fprintf(&b, "  last run: %s, %s\n", runs[0].Due.In(d.zone).Format(timeForm), runs[0].Outcome)
-		}
-	}
-	return b.String(), nil
-}
-
-// state says what a job is up to.
-func (d *desk) state(job scheduler.Job) string {
-	switch {
-	case job.State == scheduler.StateActive:
-		zone, err := scheduler.Zone(job.Zone)
-		if err != nil {
-			zone = d.zone
-		}
-		return "next " + job.NextAt.In(zone).Format(timeForm)
-	case job.Reason != "":
-		return fmt.Sprintf("%s: %s", job.State, job.Reason)
-	}
-	return string(job.State)
 }
