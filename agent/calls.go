@@ -123,19 +123,15 @@ func (s *session) runCall(ctx context.Context, turn Turn, offer *tools.Offer, c 
 		ID: c.id, Name: c.call.Name, Args: json.RawMessage(c.call.Args), Fault: c.call.Problem, Scope: s.scope(turn), Offer: offer,
 		Ports: func() tools.Ports { return s.scope(turn).Ports },
 	}
-	waits := 0 // 1 while it waits for a person
-	s.count(1, 0)
-	defer func() { s.count(-1, -waits) }()
+	counted := s.begun(pass)
+	defer counted.over()
+	req.Progress = func(p tools.Progress) {
+		if p.Text == "" {
+			counted.asks(p.Asking)
+		}
+	}
 	_, err := s.Executor.Resume(ctx, req, func(tx *store.Tx, e tools.Execution) error {
-		tx.OnCommit(func() {
-			before := waits
-			waits = 0
-			if e.State == tools.AwaitingApproval {
-				waits = 1
-				pass()
-			}
-			s.count(0, waits-before)
-		})
+		tx.OnCommit(func() { counted.asks(e.State == tools.AwaitingApproval) })
 		if e.State.Over() {
 			if err := s.keepResult(tx, turn, c, e); err != nil {
 				return err

@@ -166,6 +166,44 @@ func (s *session) settled() <-chan struct{} {
 	return s.idle
 }
 
+// counted is one call under way, for settled.
+type counted struct {
+	session *session
+	pass    func() // called when the call waits for a person: those after it need not wait for it
+	mu      sync.Mutex
+	asking  bool
+	ended   bool
+}
+
+func (s *session) begun(pass func()) *counted {
+	s.count(1, 0)
+	return &counted{session: s, pass: pass}
+}
+
+// asks notes whether the call waits for a person. It may still come when the call is over.
+func (c *counted) asks(asking bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended || c.asking == asking {
+		return
+	}
+	c.asking = asking
+	if !asking {
+		c.session.count(0, -1)
+		return
+	}
+	c.session.count(0, 1)
+	c.pass()
+}
+
+func (c *counted) over() {
+	c.asks(false)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.session.count(-1, 0)
+}
+
 // count notes how many more calls are under way, and how many more of them wait for a person.
 func (s *session) count(calls, asking int) {
 	s.mu.Lock()

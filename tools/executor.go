@@ -28,11 +28,18 @@ type Executor struct {
 	gate *approvals.Gate
 	log  *slog.Logger
 	mask func(string) string
+	zone *time.Location
 }
 
 // NewExecutor wires an executor.
 func NewExecutor(db *store.DB, gate *approvals.Gate, log *slog.Logger) *Executor {
-	return &Executor{db: db, gate: gate, log: log, mask: func(text string) string { return text }}
+	return &Executor{db: db, gate: gate, log: log, mask: func(text string) string { return text }, zone: time.UTC}
+}
+
+// In makes the executor tell times of day in a zone, UTC otherwise. It is called before the first run.
+func (x *Executor) In(zone *time.Location) *Executor {
+	x.zone = zone
+	return x
 }
 
 // Mask makes the executor pass every outcome and label through mask before it is kept, so that secrets don't reach a

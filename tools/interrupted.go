@@ -28,7 +28,9 @@ func (r *run) interrupted(ctx context.Context, fault *Outcome) (Outcome, error) 
 		case err != nil:
 			return Outcome{}, err
 		}
+		r.asking(true)
 		p, err = r.gate.Wait(ctx, p.ID)
+		r.asking(false)
 		switch {
 		case ctx.Err() != nil:
 			return r.cutInterrupted(ctx)
@@ -47,6 +49,13 @@ func (r *run) interrupted(ctx context.Context, fault *Outcome) (Outcome, error) 
 	}
 }
 
+// asking tells that the call waits for a person, which its state does not: as far as anyone knows, it runs.
+func (r *run) asking(is bool) {
+	if r.req.Progress != nil {
+		r.req.Progress(Progress{Call: r.exec.Call, Asking: is})
+	}
+}
+
 func (r *run) cutInterrupted(ctx context.Context) (Outcome, error) {
 	if !errors.Is(context.Cause(ctx), ErrStopped) {
 		return Outcome{}, ErrLeft
@@ -62,7 +71,7 @@ func (r *run) askInterrupted(ctx context.Context, stale store.ApprovalID) (p app
 			fresh = req
 		}
 	}
-	note := fmt.Sprintf("It had begun at %s and its outcome is unknown.", r.exec.Began.Format("15:04:05"))
+	note := fmt.Sprintf("It had begun at %s and its outcome is unknown.", r.exec.Began.In(r.zone).Format("15:04:05"))
 	if stale != "" {
 		note += " " + changedNote
 	}
