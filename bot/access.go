@@ -211,6 +211,9 @@ func (a Access) FirstContact(tx *store.Tx, id store.UserID, name string, owned b
 	if err != nil || !answer {
 		return false, false, err
 	}
+	if err := makeRoom(tx, p); err != nil {
+		return false, false, err
+	}
 	ask = owned && !p.Asked
 	p.Name, p.Told, p.Asked = name, time.Now(), p.Asked || ask
 	if p.Since.IsZero() {
@@ -219,7 +222,8 @@ func (a Access) FirstContact(tx *store.Tx, id store.UserID, name string, owned b
 	return true, ask, a.Put(tx, p)
 }
 
-// mayAnswer says whether a stranger may be answered now. Beyond a bound on remembered strangers nobody new is.
+// mayAnswer says whether a stranger may be answered now. Once as many as may be remembered have been, somebody new is
+// only when the one who was answered longest ago could be answered again: so many answers a day at most.
 func (a Access) mayAnswer(tx *store.Tx, id store.UserID) (p Person, ok bool, err error) {
 	p, err = a.Person(tx, id)
 	if err != nil || p.Role != Stranger || time.Since(p.Told) < strangerPause {
@@ -228,14 +232,34 @@ func (a Access) mayAnswer(tx *store.Tx, id store.UserID) (p Person, ok bool, err
 	if !p.Told.IsZero() {
 		return p, true, nil
 	}
-	count := 0
-	err = people.Scan(tx, nil, func(_ store.UserID, other Person) (bool, error) {
-		if other.Role == Stranger {
-			count++
+	count, oldest, err := strangers(tx)
+	return p, count < maxStrangers || time.Since(oldest.Told) >= strangerPause, err
+}
+
+// makeRoom forgets the stranger who was answered longest ago, where there would be too many with somebody new.
+func makeRoom(tx *store.Tx, p Person) error {
+	if !p.Told.IsZero() {
+		return nil
+	}
+	count, oldest, err := strangers(tx)
+	if err != nil || count < maxStrangers {
+		return err
+	}
+	return people.Delete(tx, oldest.ID)
+}
+
+// strangers counts the remembered ones and finds the one who was answered longest ago.
+func strangers(tx *store.Tx) (count int, oldest Person, err error) {
+	err = people.Scan(tx, nil, func(_ store.UserID, p Person) (bool, error) {
+		if p.Role != Stranger {
+			return true, nil
 		}
-		return count < maxStrangers, nil
+		if count++; count == 1 || p.Told.Before(oldest.Told) {
+			oldest = p
+		}
+		return true, nil
 	})
-	return p, count < maxStrangers, err
+	return count, oldest, err
 }
 
 // Unheard says whether nothing that someone writes in private can have an effect, be it a pairing code.

@@ -43,6 +43,12 @@ type Config struct {
 	KeyFiles []string
 	// Credentials is the folder in which systemd passes the key of the secrets on, or "".
 	Credentials string
+	// Passphrase is what the key of the secrets is locked with; "" for nothing.
+	Passphrase llm.Secret
+	// CommandEnv are variables that commands are given, by name.
+	CommandEnv map[string]commandVariable
+	// KeepDays is for how long records are kept of what is over; 0 means for ever.
+	KeepDays int
 	// ModelGiven says that somebody named a model service; the demo uses its scripted one otherwise.
 	ModelGiven bool
 }
@@ -97,6 +103,9 @@ func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	c.Spending = l.spending(f)
 	c.Spending.Zone = c.Zone
 	c.Credentials = env("CREDENTIALS_DIRECTORY")
+	c.Passphrase = l.passphrase(f.Passphrase, c.Credentials)
+	c.CommandEnv = l.commandEnv(f.CommandEnv)
+	c.KeepDays = l.keepDays(f.KeepDays)
 	c.Sandbox = l.sandbox(first(env("NOD_SANDBOX"), f.Sandbox))
 	c.Writable = l.writable(first(env("NOD_SANDBOX_WRITABLE"), f.Writable), c.Home)
 	c.Profile = l.profile(first(env("NOD_TOOLS_PROFILE"), f.Tools.Profile))
@@ -391,7 +400,12 @@ func (l *loader) level(name string) (level slog.Level) {
 
 // secrets are the values that must appear nowhere.
 func (c Config) secrets() []string {
-	all := []string{string(c.Token)}
+	all := []string{string(c.Token), string(c.Passphrase)}
+	for _, v := range c.CommandEnv {
+		if !v.Plain {
+			all = append(all, string(v.Value))
+		}
+	}
 	for _, m := range c.Models {
 		all = append(all, string(m.APIKey))
 		for _, value := range m.Headers {

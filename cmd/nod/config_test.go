@@ -80,10 +80,10 @@ func TestConfigDefaults(t *testing.T) {
 	want := Config{
 		Token: goodToken, API: "https://api.telegram.org", Home: s.env["NOD_HOME"], Workspace: s.env["NOD_WORKSPACE"],
 		Models:     []llm.Model{{Name: "gpt-5-mini", APIKey: aKey, ContextWindow: 400_000, PriceIn: 0.25, PriceOut: 2, Vision: true}},
-		ModelGiven: true, Log: slog.LevelInfo, Sandbox: shell.Auto, Profile: tools.BusinessProfile,
+		ModelGiven: true, Log: slog.LevelInfo, Sandbox: shell.Auto, Profile: tools.BusinessProfile, KeepDays: 90,
 	}
 	zone := c.Zone.String()
-	c.Zone = nil
+	c.Zone, c.Spending.Zone = nil, nil
 	if diff := cmp.Diff(want, c); diff != "" || zone != "Europe/Rome" {
 		t.Error(zone, diff)
 	}
@@ -236,8 +236,8 @@ func TestProblemsNameTheirKeys(t *testing.T) {
 		"nothing to write to":                           {"sandbox_writable: /nowhere", nil, []string{"NOD_SANDBOX_WRITABLE: /nowhere is no folder"}},
 		"the home to write to":                          {"", map[string]string{"NOD_SANDBOX_WRITABLE": "DIR/home"}, []string{"NOD_SANDBOX_WRITABLE: "}},
 		"all there is to write to":                      {"sandbox_writable: /", nil, []string{"NOD_SANDBOX_WRITABLE: / and NOD_HOME"}},
-		"bad caps":              {"spending: {daily: much}", map[string]string{"NOD_SPEND_JOB": "-1"}, []string{"nod.yaml: line 1: spending.daily must be a number", "NOD_SPEND_JOB: it must be a sum in USD"}},
-		"a cap without a price": {"models: [{name: a, price_in: 1}]\nspending: {job: 1}", nil, []string{"spending: the model a has no price"}},
+		"bad caps":                                      {"spending: {daily: much}", map[string]string{"NOD_SPEND_JOB": "-1"}, []string{"nod.yaml: line 1: spending.daily must be a number", "NOD_SPEND_JOB: it must be a sum in USD"}},
+		"a cap without a price":                         {"models: [{name: a, price_in: 1}]\nspending: {job: 1}", nil, []string{"spending: the model a has no price"}},
 		"everything at once": {
 			"log: loud\nfoo: 1\n",
 			map[string]string{"TELEGRAM_BOT_TOKEN": "x", "NOD_OWNER": "x", "NOD_TIMEZONE": "x", "NOD_TELEGRAM_API": "x", "NOD_WORKSPACE": "DIR"},

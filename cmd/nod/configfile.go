@@ -27,7 +27,12 @@ type file struct {
 	Log       string      `yaml:"log"`
 	Sandbox   string      `yaml:"sandbox"`
 	Writable  string      `yaml:"sandbox_writable"`
-	Tools     fileTools   `yaml:"tools"`
+
+	Passphrase string            `yaml:"passphrase"`
+	CommandEnv map[string]string `yaml:"command_env"`
+	KeepDays   *int              `yaml:"keep_days"`
+
+	Tools fileTools `yaml:"tools"`
 
 	Spending fileSpending `yaml:"spending"`
 

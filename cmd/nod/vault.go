@@ -3,16 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"nod/agent/llm"
 	"nod/store"
 	"nod/tools/secrets"
+	"nod/tools/shell"
 )
 
 // openVault opens the secrets with the key of the home, or with the one that systemd passes on.
 func openVault(db *store.DB, cfg Config, redactor *secrets.Redactor) (*secrets.Vault, error) {
-	key, err := secrets.LoadKey(cfg.Home, cfg.Credentials)
+	key, err := secrets.LoadKey(secrets.KeySource{Home: cfg.Home, Credentials: cfg.Credentials, Passphrase: string(cfg.Passphrase)})
 	if err != nil {
 		return nil, err
 	}
@@ -56,4 +59,21 @@ func resolveSecrets(models []llm.Model, vault *secrets.Vault, redactor *secrets.
 		}
 	}
 	return errors.Join(missing...)
+}
+
+// variables are those of the configuration for commands. A stored secret is read when a command needs it, so that one
+// that is set while nod runs is there at once.
+func variables(declared map[string]commandVariable, vault *secrets.Vault) (all []shell.Variable) {
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		value := string(declared[name].Value)
+		read := func() string { return value }
+		if secret, stored := secretName(value); stored {
+			read = func() string {
+				value, _ := vault.Value(secret)
+				return value
+			}
+		}
+		all = append(all, shell.Variable{Name: name, Value: read})
+	}
+	return all
 }

@@ -8,33 +8,66 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"nod/store"
 )
 
 const (
 	// keySize is that of AES-256, in bytes.
 	keySize = 32
 	keyFile = "key"
+	// maxKeyFile bounds what is read of a key file; a locked one has 143 bytes.
+	maxKeyFile = 1 << 10
 	// credentialName is the key's name for systemd's LoadCredential=.
 	credentialName = "nod-key"
 )
 
-// LoadKey reads the key of a home, or makes one at the first start. A key that systemd passes on in
-// $CREDENTIALS_DIRECTORY goes first. It refuses a file that others could read or that belongs to somebody else.
-func LoadKey(home, credentials string) ([]byte, error) {
-	if credentials != "" {
-		key, err := os.ReadFile(filepath.Join(credentials, credentialName))
+// KeySource says where the key of the vault comes from.
+type KeySource struct {
+	Home        string // NOD_HOME
+	Credentials string // $CREDENTIALS_DIRECTORY, where systemd passes on what it was told to; "" if it was told nothing
+	Passphrase  string // what the key in Home is locked with; "" for nothing
+}
+
+// LoadKey reads the key of a home, or makes one at the first start. A key that systemd passes on goes first. It refuses a
+// file that others could read or that belongs to somebody else. A key that lies open is locked once there is a passphrase.
+func LoadKey(from KeySource) ([]byte, error) {
+	if from.Credentials != "" {
+		path := filepath.Join(from.Credentials, credentialName)
+		key, err := os.ReadFile(path)
 		if err == nil {
-			return checkKey(key, filepath.Join(credentials, credentialName))
+			return checkKey(key, path)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("reading the key: %w", err)
 		}
 	}
-	path := filepath.Join(home, keyFile)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return makeKey(path)
+	path := filepath.Join(from.Home, keyFile)
+	file, err := readKey(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		key := make([]byte, keySize)
+		rand.Read(key) // never fails: crypto/rand ends the program instead
+		return key, keep(path, key, from.Passphrase)
+	case err != nil:
+		return nil, err
+	case isLocked(file):
+		key, err := unlock(file, from.Passphrase)
+		if err != nil {
+			return nil, fmt.Errorf("reading the key %s: %w", path, err)
+		}
+		return checkKey(key, path)
 	}
+	key, err := checkKey(file, path)
+	if err == nil && from.Passphrase != "" {
+		err = keep(path, key, from.Passphrase)
+	}
+	return key, err
+}
+
+// readKey reads a key file that is ours alone.
+func readKey(path string) ([]byte, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the key: %w", err)
 	}
@@ -46,11 +79,11 @@ func LoadKey(home, credentials string) ([]byte, error) {
 	if err := checkOwner(path, info); err != nil {
 		return nil, err
 	}
-	key, err := io.ReadAll(io.LimitReader(f, keySize+1))
+	file, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	if err != nil {
 		return nil, fmt.Errorf("reading the key: %w", err)
 	}
-	return checkKey(key, path)
+	return file, nil
 }
 
 func checkKey(key []byte, path string) ([]byte, error) {
@@ -73,23 +106,28 @@ func checkOwner(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// makeKey writes a new key that is there whole or not at all.
-func makeKey(path string) ([]byte, error) {
-	key := make([]byte, keySize)
-	rand.Read(key) // never fails: crypto/rand ends the program instead
+// keep writes a key file, locked if there is a passphrase, that is there whole or not at all.
+func keep(path string, key []byte, passphrase string) error {
+	if passphrase != "" {
+		locked, err := lock(key, passphrase)
+		if err != nil {
+			return err
+		}
+		key = locked
+	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".key-*")
 	if err != nil {
-		return nil, fmt.Errorf("making the key: %w", err)
+		return fmt.Errorf("making the key: %w", err)
 	}
 	defer os.Remove(temp.Name())
 	if _, err := temp.Write(key); err != nil {
-		return nil, errors.Join(fmt.Errorf("making the key: %w", err), temp.Close())
+		return errors.Join(fmt.Errorf("making the key: %w", err), temp.Close())
 	}
 	if err := errors.Join(temp.Chmod(0o600), temp.Sync(), temp.Close()); err != nil {
-		return nil, fmt.Errorf("making the key: %w", err)
+		return fmt.Errorf("making the key: %w", err)
 	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return nil, fmt.Errorf("making the key: %w", err)
+	if err := errors.Join(os.Rename(temp.Name(), path), store.SyncFolder(filepath.Dir(path))); err != nil {
+		return fmt.Errorf("making the key: %w", err)
 	}
-	return key, nil
+	return nil
 }

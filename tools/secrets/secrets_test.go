@@ -115,11 +115,11 @@ func TestLogIsMasked(t *testing.T) {
 
 func TestVault(t *testing.T) {
 	db, home := store.OpenTest(t), t.TempDir()
-	key, err := LoadKey(home, "")
+	key, err := LoadKey(KeySource{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := LoadKey(home, "")
+	again, err := LoadKey(KeySource{Home: home})
 	if err != nil || !bytes.Equal(key, again) {
 		t.Fatalf("the key changed: %v", err)
 	}
@@ -192,26 +192,26 @@ func TestVaultFindsTampering(t *testing.T) {
 func TestKeyFileIsChecked(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(home, keyFile)
-	if _, err := LoadKey(home, ""); err != nil {
+	if _, err := LoadKey(KeySource{Home: home}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadKey(home, ""); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := LoadKey(KeySource{Home: home}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that others can read: %v", err)
 	}
 	if err := errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, []byte("short"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadKey(home, ""); err == nil || !strings.Contains(err.Error(), "5 bytes") {
+	if _, err := LoadKey(KeySource{Home: home}); err == nil || !strings.Contains(err.Error(), "5 bytes") {
 		t.Errorf("a short key: %v", err)
 	}
 	credentials := t.TempDir()
 	if err := os.WriteFile(filepath.Join(credentials, credentialName), bytes.Repeat([]byte{9}, keySize), 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if key, err := LoadKey(home, credentials); err != nil || key[0] != 9 {
+	if key, err := LoadKey(KeySource{Home: home, Credentials: credentials}); err != nil || key[0] != 9 {
 		t.Errorf("a key from systemd: %v, %v", key, err)
 	}
 }
@@ -226,5 +226,49 @@ func TestSecretsAreBounded(t *testing.T) {
 		if err := db.Update(func(tx *store.Tx) error { return v.Set(tx, name, value) }); err == nil {
 			t.Errorf("%q = %d bytes is taken", name, len(value))
 		}
+	}
+}
+
+// TestAKeyCanBeLocked: with a passphrase the key file alone opens nothing, and what was stored before stays readable.
+func TestAKeyCanBeLocked(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, keyFile)
+	open, err := LoadKey(KeySource{Home: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const passphrase = "correct horse battery"
+	locked, err := LoadKey(KeySource{Home: home, Passphrase: passphrase})
+	if err != nil || !bytes.Equal(open, locked) {
+		t.Fatalf("locking changed the key: %v", err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil || bytes.Contains(file, open) || bytes.Contains(file, []byte(passphrase)) {
+		t.Errorf("the locked file shows the key or the passphrase (%v)", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v", info, err)
+	}
+	if again, err := LoadKey(KeySource{Home: home, Passphrase: passphrase}); err != nil || !bytes.Equal(open, again) {
+		t.Errorf("unlocking: %v", err)
+	}
+	for given, want := range map[string]error{"": errLocked, "wrong horse battery": errWrong} {
+		if _, err := LoadKey(KeySource{Home: home, Passphrase: given}); !errors.Is(err, want) {
+			t.Errorf("with passphrase %q: %v", given, err)
+		}
+	}
+	for name, damaged := range map[string][]byte{"no salt": []byte(lockedHead), "a bit flipped": append(file[:len(file)-1:len(file)-1], file[len(file)-1]^1)} {
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadKey(KeySource{Home: home, Passphrase: passphrase}); !errors.Is(err, errWrong) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if after, err := os.ReadFile(path); err != nil || len(after) > len(file) {
+		t.Errorf("a key that could not be opened was written over: %v", err)
+	}
+	if first, err := LoadKey(KeySource{Home: t.TempDir(), Passphrase: passphrase}); err != nil || len(first) != keySize {
+		t.Errorf("a first start with a passphrase: %v", err)
 	}
 }
