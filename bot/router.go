@@ -29,6 +29,7 @@ import (
 type Router struct {
 	DB       *store.DB
 	Out      *outbox.Outbox
+	Mounts   *Mounts
 	View     *View
 	Intake   *Intake
 	Driver   *agent.Driver
@@ -44,6 +45,7 @@ type Router struct {
 	Sandbox  func() string // how strongly commands are kept in, in a few words
 	Log      *slog.Logger
 	Access   Access
+	Groups   *Groups
 	Me       models.User
 	Started  time.Time
 }
@@ -55,6 +57,8 @@ func (r *Router) Handle(ctx context.Context, group []models.Update, done func(*s
 	switch {
 	case u.CallbackQuery != nil:
 		return r.press(ctx, u.CallbackQuery, done)
+	case u.ChatJoinRequest != nil:
+		return r.Groups.asked(ctx, u.ChatJoinRequest, done)
 	case u.Message != nil:
 		messages := make([]*models.Message, 0, len(group))
 		for _, part := range group {
@@ -65,6 +69,10 @@ func (r *Router) Handle(ctx context.Context, group []models.Update, done func(*s
 		return r.message(ctx, &u, messages, false, done)
 	case u.EditedMessage != nil:
 		return r.message(ctx, &u, []*models.Message{u.EditedMessage}, true, done)
+	case u.MyChatMember != nil:
+		return r.DB.Update(func(tx *store.Tx) error {
+			return errors.Join(r.Mounts.MemberChanged(tx, u.MyChatMember), r.Groups.memberChanged(tx, u.MyChatMember), done(tx))
+		})
 	}
 	return r.DB.Update(done)
 }
@@ -177,11 +185,19 @@ func service(m *models.Message) bool {
 
 // meet looks the sender up.
 func (q *request) meet() error {
-	from := q.first().From
+	from, chat := q.first().From, q.first().Chat
+	fresh := false // an owner writes in a group of which that was not known
 	err := q.DB.View(func(tx *store.Tx) (err error) {
-		q.person, err = q.Access.Person(tx, store.UserID(from.ID))
+		if q.person, err = q.Access.Person(tx, store.UserID(from.ID)); err != nil || !q.group() || q.person.Role != Owner {
+			return err
+		}
+		known, err := q.Groups.knows(tx, chat)
+		fresh = !known
 		return err
 	})
+	if err == nil && fresh {
+		err = q.DB.Update(func(tx *store.Tx) error { return q.Groups.note(tx, chat) })
+	}
 	if err != nil {
 		return fmt.Errorf("looking up who wrote: %w", err)
 	}
@@ -453,6 +469,11 @@ func (q *request) enter(tx *store.Tx, input agent.Input, complaint string) (err 
 	}
 	if complaint != "" {
 		if err := q.complain(tx, complaint, true); err != nil {
+			return err
+		}
+	}
+	if !q.edited {
+		if err := heardFrom(tx, q.at, input.Message); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,10 @@ package store
 //	transcripts      session id NUL number  line of a transcript                 agent
 //	mailboxes        session id NUL number  message that waits for its turn      agent
 //	addresses        chat, topic            its present session                  agent
+//	offspring        session NUL session    who works for it at present          agent
+//	notifications    number                 what the home chat is to be told     agent
+//	contexts         name                   run context made in a chat           agent
+//	profiles         chat, topic            the name of its run context          agent
 //	spending         day, run               what its answers have cost, in USD   agent
 //	inbox            update id              raw update and tries                 bot/inbox
 //	inbox_dead       update id              raw update that was given up         bot/inbox
@@ -39,15 +43,19 @@ package store
 //	ref_key          "key"                  key of sealed references             tools/refs
 //	groups           chat                   group that the bot has been in       bot
 //	join_links       link                   whom a link into a group is for      bot
+//	mcp_servers      name                   server registered in the chat        tools/mcp
+//	mcp_switches     name                   whether it was switched on or off    tools/mcp
+//	mcp_known        name                   its tools, as last heard             tools/mcp
 var buckets = []string{
 	metaBucket,
 	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
 	"jobs", "job_runs",
 	"executions", "known_tools", "scratchpads", "active_groups",
-	"sessions", "turns", "transcripts", "mailboxes", "addresses", "spending",
+	"sessions", "turns", "transcripts", "mailboxes", "addresses", "spending", "offspring", "notifications", "contexts", "profiles",
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
 	"outages", "mounts", "recent_messages", "people", "invitations", "settings",
 	"secrets", "ref_key",
 	"groups", "join_links",
+	"mcp_servers", "mcp_switches", "mcp_known",
 }

@@ -13,13 +13,16 @@ const (
 	statusOwner  = "creator"
 	statusAdmin  = "administrator"
 	statusMember = "member"
+	statusLimits = "restricted"
 	statusLeft   = "left"
 	statusKicked = "kicked"
 )
 
 func isAdmin(status string) bool { return status == statusOwner || status == statusAdmin }
 
-func isIn(status string) bool { return isAdmin(status) || status == statusMember }
+func isIn(status string) bool {
+	return isAdmin(status) || status == statusMember || status == statusLimits
+}
 
 type chatMember struct {
 	Status        string `json:"status"`
@@ -31,6 +34,32 @@ type chatMember struct {
 	CanManage     bool   `json:"can_manage_chat,omitempty"`
 	CanManageTopc bool   `json:"can_manage_topics,omitempty"`
 	UntilDate     int64  `json:"until_date,omitempty"`
+	*limits
+}
+
+// limits are what a restricted member may do.
+type limits struct {
+	IsMember  bool `json:"is_member"`
+	Messages  bool `json:"can_send_messages"`
+	Audios    bool `json:"can_send_audios"`
+	Documents bool `json:"can_send_documents"`
+	Photos    bool `json:"can_send_photos"`
+	Videos    bool `json:"can_send_videos"`
+	Notes     bool `json:"can_send_video_notes"`
+	Voices    bool `json:"can_send_voice_notes"`
+	Until     int  `json:"until_date"`
+}
+
+// mayNot refuses a kind of file in a chat whose permissions keep the bot from sending any; administrators may.
+func (s *Server) mayNot(c *chat, kind string) *apiError {
+	if !c.noMedia || isAdmin(c.members[s.bot.ID]) {
+		return nil
+	}
+	what := kind + "s"
+	if kind == kindVoice {
+		what = "voice notes"
+	}
+	return badRequest("not enough rights to send " + what + " to the chat")
 }
 
 func (s *Server) member(c *chat, id int64) chatMember {
@@ -38,6 +67,9 @@ func (s *Server) member(c *chat, id int64) chatMember {
 	switch {
 	case m.Status == "":
 		m.Status = statusLeft
+	case m.Status == statusLimits:
+		may := !c.noMedia
+		m.limits = &limits{IsMember: true, Messages: true, Audios: may, Documents: may, Photos: may, Videos: may, Notes: may, Voices: may}
 	case isAdmin(m.Status):
 		m.CanInvite, m.CanPin, m.CanDelete, m.CanManage, m.CanManageTopc = true, true, true, true, c.IsForum
 	}
@@ -65,7 +97,8 @@ func (s *Server) getChat(q *request) (any, *apiError) {
 		AccentColor  int      `json:"accent_color_id"`
 		MaxReactions int      `json:"max_reaction_count"`
 		Pinned       *Message `json:"pinned_message,omitempty"`
-	}{c.Chat, 0, 11, nil}
+		ByRequest    bool     `json:"join_by_request,omitempty"`
+	}{c.Chat, 0, 11, nil, c.byRequest}
 	if n := len(c.pinned); n > 0 {
 		full.Pinned = c.find(c.pinned[n-1])
 	}
@@ -195,6 +228,7 @@ type invite struct {
 	Expires  int64  `json:"expire_date,omitempty"`
 	Limit    int    `json:"member_limit,omitempty"`
 	chat     int64
+	used     int
 }
 
 func (s *Server) inviter(q *request) (*chat, *apiError) {

@@ -128,6 +128,9 @@ func settle(kind, name string, data []byte) (string, string) {
 func sendFile(kind string) func(*Server, *request) (any, *apiError) {
 	return func(s *Server, q *request) (any, *apiError) {
 		o, err := s.outgoing(q)
+		if err == nil {
+			err = s.mayNot(o.chat, kind)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +210,7 @@ func (s *Server) sendMediaGroup(q *request) (any, *apiError) {
 	case len(list) > maxAlbum:
 		return nil, badRequest("Too many messages to send as an album")
 	}
-	contents, err := s.albumContents(q, list)
+	contents, err := s.albumContents(q, o.chat, list)
 	if err != nil {
 		return nil, err
 	}
@@ -228,10 +231,13 @@ func (s *Server) sendMediaGroup(q *request) (any, *apiError) {
 	return sent, nil
 }
 
-func (s *Server) albumContents(q *request, list []inputMedia) ([]Content, *apiError) {
+func (s *Server) albumContents(q *request, to *chat, list []inputMedia) ([]Content, *apiError) {
 	var contents []Content
 	for _, in := range list {
 		c, err := s.inputContent(q, in)
+		if err == nil {
+			err = s.mayNot(to, in.Type)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -134,7 +134,26 @@ func (g *Group) Kick(by User) { g.setBot(by, statusKicked) }
 func (g *Group) Remove(by User) { g.setBot(by, statusLeft) }
 
 // Return takes the bot back in as a member.
-func (g *Group) Return(by User) { g.setBot(by, statusMember) }
+func (g *Group) Return(by User) {
+	g.Permit(true)
+	g.setBot(by, statusMember)
+}
+
+// Restrict makes the bot a restricted member, which may send files or not, and tells it. Return lifts the restriction.
+func (g *Group) Restrict(by User, files bool) {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	g.chat.noMedia = !files
+	g.s.botStatus(g.chat, by, statusLimits)
+}
+
+// Permit changes what all members of the group may do, of which no bot is told.
+func (g *Group) Permit(files bool) {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	g.chat.noMedia = !files
+	g.s.note()
+}
 
 func (g *Group) setBot(by User, status string) {
 	g.s.mu.Lock()
@@ -172,21 +191,52 @@ func (g *Group) Migrate() *Group {
 	return &Group{g.s, to}
 }
 
-// AskToJoin makes a user who is no member ask to be let in.
+// JoinByRequest makes the group let people in only on request.
+func (g *Group) JoinByRequest() {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	g.chat.byRequest = true
+}
+
+// AskToJoin makes a user who is no member ask to be let in, not by a link of the bot.
 func (g *Group) AskToJoin(u User) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
-	if g.s.world.users[u.ID] == nil {
-		g.s.know(u)
+	g.s.askToJoin(g.chat, u, nil)
+}
+
+// JoinBy makes a user follow a link: to the group, or to a request to join it. It says whether the link is good.
+func (g *Group) JoinBy(u User, url string) bool {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	link := g.s.world.links[url]
+	switch {
+	case link == nil || link.Revoked || link.chat != g.chat.ID || link.Expires > 0 && link.Expires < now():
+		return false
+	case link.ByAsking:
+		g.s.askToJoin(g.chat, u, link)
+		return true
+	case link.Limit > 0 && link.used >= link.Limit:
+		return false
 	}
-	g.chat.wait[u.ID] = true
-	g.s.push("chat_join_request", struct {
-		Chat       Chat  `json:"chat"`
-		From       User  `json:"from"`
-		UserChatID int64 `json:"user_chat_id"`
-		Date       int64 `json:"date"`
-	}{g.chat.Chat, u, u.ID, now()}, time.Now(), updateLife)
-	g.s.note()
+	link.used++
+	g.s.know(u)
+	g.s.join(g.chat, u)
+	return true
+}
+
+// askToJoin files a request and tells the bot of it; s.mu is held.
+func (s *Server) askToJoin(c *chat, u User, link *invite) {
+	s.know(u)
+	c.wait[u.ID] = true
+	s.push("chat_join_request", struct {
+		Chat       Chat    `json:"chat"`
+		From       User    `json:"from"`
+		UserChatID int64   `json:"user_chat_id"`
+		Date       int64   `json:"date"`
+		Link       *invite `json:"invite_link,omitempty"`
+	}{c.Chat, u, u.ID, now(), link}, time.Now(), updateLife)
+	s.note()
 }
 
 // Status tells what a user is in the group: creator, administrator, member, left or kicked.

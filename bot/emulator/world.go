@@ -34,8 +34,10 @@ type chat struct {
 	topics    map[int]string
 	members   map[int64]string // status by user
 	wait      map[int64]bool   // join requests
+	byRequest bool             // people come in only on request
 	state     string           // "" when the bot may write, else why not
 	moved     int64            // the supergroup that it became
+	noMedia   bool             // members may send no files, or the bot may not
 	pinned    []int
 	activity  activity
 	draft     *Draft

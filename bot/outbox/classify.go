@@ -24,6 +24,7 @@ const (
 	gone                    // the message to edit is gone or can't be edited: send anew
 	tooLong                 // the text or caption is too long
 	badMedia                // not sendable as this kind of file: send it as a document
+	mayNot                  // the bot has no right to send this kind of thing here
 	migrated                // the group has a new id
 	forbidden               // this chat can't be written to any more
 	refused                 // anything else that repeating won't change
@@ -32,7 +33,7 @@ const (
 
 func (c class) String() string {
 	return [classCount]string{
-		"done", "later", "unknown", "bad markup", "no reply", "no thread", "gone", "too long", "bad media", "migrated", "forbidden", "refused",
+		"done", "later", "unknown", "bad markup", "no reply", "no thread", "gone", "too long", "bad media", "may not", "migrated", "forbidden", "refused",
 	}[c]
 }
 
@@ -124,8 +125,11 @@ var refusals = []struct {
 	{"group chat was deactivated", forbidden},
 	{"peer_id_invalid", forbidden},
 	{"have no rights to send a message", forbidden},
-	{"not enough rights to send", forbidden},
+	{"not enough rights to send text messages", forbidden},
+	{"not enough rights", mayNot},
 	{"chat_write_forbidden", forbidden},
+	{"chat_send_plain_forbidden", forbidden},
+	{"chat_send_", mayNot}, // CHAT_SEND_MEDIA_FORBIDDEN, …_DOCS_…, …_PHOTOS_… and their like
 	{"user_is_blocked", forbidden},
 	{"input_user_deactivated", forbidden},
 }

@@ -32,7 +32,7 @@ const generalTopic = 1
 
 // fix is what an item's delivery has to do without, as its refusals taught.
 type fix struct {
-	plain, noReply, noThread, fresh, asFile, asDocument, clipped bool
+	noRich, plain, noReply, noThread, fresh, asFile, asDocument, clipped bool
 }
 
 // learn changes f for the next try; false means that nothing is left to try.
@@ -40,6 +40,8 @@ func (f *fix) learn(c class, it *Item) bool {
 	var what *bool
 	text, upload := it.Kind == Text, it.Kind == Upload
 	switch {
+	case it.Rich != "" && !f.noRich && (c == badMarkup || c == tooLong || c == refused):
+		what = &f.noRich
 	case c == badMarkup && it.HTML != "":
 		what = &f.plain
 	case c == noReply && it.ReplyTo != 0:
@@ -52,7 +54,7 @@ func (f *fix) learn(c class, it *Item) bool {
 		what = &f.asFile
 	case c == tooLong && upload:
 		what = &f.clipped
-	case c == badMedia && upload:
+	case (c == badMedia || c == mayNot && it.File.Kind != Document) && upload:
 		what = &f.asDocument
 	}
 	if what == nil || *what {
@@ -87,6 +89,8 @@ func (l *lane) call(ctx context.Context, it *Item, message store.MessageID, f fi
 		return 0, change(l.remove(ctx, it, message))
 	case it.Kind == Upload:
 		return l.upload(ctx, it, f)
+	case it.Kind == Act:
+		return l.act(ctx, it, message, f)
 	case f.asFile:
 		file := &models.InputFileUpload{Filename: "message.txt", Data: strings.NewReader(it.Plain)}
 		return sent(l.o.client.SendDocument(ctx, documentParams(it, f, file, "", "")))
@@ -96,6 +100,9 @@ func (l *lane) call(ctx context.Context, it *Item, message store.MessageID, f fi
 			v.class = done // there is nothing left to change
 		}
 		return 0, v
+	}
+	if rich := richOf(it, f); rich != nil {
+		return sent(l.o.client.SendRichMessage(ctx, richParams(it, f, *rich)))
 	}
 	return sent(l.o.client.SendMessage(ctx, messageParams(it, f)))
 }
@@ -136,6 +143,10 @@ func (l *lane) edit(ctx context.Context, it *Item, message store.MessageID, f fi
 		_, err := l.o.client.EditMessageReplyMarkup(ctx, &tg.EditMessageReplyMarkupParams{ChatID: chat, MessageID: id, ReplyMarkup: markup(it)})
 		return err
 	}
+	if rich := richOf(it, f); rich != nil {
+		_, err := l.o.client.EditMessageText(ctx, &tg.EditMessageTextParams{ChatID: chat, MessageID: id, RichMessage: rich, ReplyMarkup: markup(it)})
+		return err
+	}
 	text, mode := form(it, f)
 	_, err := l.o.client.EditMessageText(ctx, &tg.EditMessageTextParams{
 		ChatID: chat, MessageID: id, Text: text, ParseMode: mode, ReplyMarkup: markup(it), LinkPreviewOptions: noPreview(),
@@ -144,7 +155,7 @@ func (l *lane) edit(ctx context.Context, it *Item, message store.MessageID, f fi
 }
 
 func (l *lane) upload(ctx context.Context, it *Item, f fix) (store.MessageID, verdict) {
-	kept, err := l.o.files.Open(it.File.Handle)
+	kept, err := l.o.folder().Open(it.File.Handle)
 	if err != nil {
 		return 0, verdict{class: refused, err: fmt.Errorf("opening a file to send: %w", err)}
 	}
@@ -198,6 +209,21 @@ func messageParams(it *Item, f fix) *tg.SendMessageParams {
 	text, mode := form(it, f)
 	return &tg.SendMessageParams{
 		ChatID: int64(it.To.Chat), MessageThreadID: threadOf(it, f), Text: text, ParseMode: mode, LinkPreviewOptions: noPreview(),
+		DisableNotification: it.Silent, ReplyParameters: reply(it, f), ReplyMarkup: markup(it),
+	}
+}
+
+// richOf is the item as a rich message, or nil where it is none.
+func richOf(it *Item, f fix) *models.InputRichMessage {
+	if it.Rich == "" || f.noRich || f.plain {
+		return nil
+	}
+	return &models.InputRichMessage{Markdown: it.Rich}
+}
+
+func richParams(it *Item, f fix, rich models.InputRichMessage) *tg.SendRichMessageParams {
+	return &tg.SendRichMessageParams{
+		ChatID: int64(it.To.Chat), MessageThreadID: threadOf(it, f), RichMessage: rich,
 		DisableNotification: it.Silent, ReplyParameters: reply(it, f), ReplyMarkup: markup(it),
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"nod/store"
 )
 
 // MaxFile is the largest file, in bytes, that a bot can send through Telegram's own servers.
@@ -29,18 +31,20 @@ func (o *Outbox) Keep(name string, r io.Reader, size int64) (handle string, err 
 	if size > MaxFile {
 		return "", ErrTooBig
 	}
+	defer func() { o.broken.Store(err != nil && !errors.Is(err, ErrTooBig)) }()
+	folder := o.folder()
 	handle = rand.Text() + "-" + safeName(name)
-	f, err := o.files.OpenFile(handle, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := folder.OpenFile(handle, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("keeping a file to send: %w", err)
 	}
-	if err := errors.Join(copyBounded(f, r), f.Close()); err != nil {
+	if err := errors.Join(copyBounded(f, r), f.Close(), store.SyncFolder(o.opts.Dir)); err != nil {
 		if errors.Is(err, ErrTooBig) {
 			err = ErrTooBig
 		} else {
 			err = fmt.Errorf("keeping a file to send: %w", err)
 		}
-		return "", errors.Join(err, o.files.Remove(handle))
+		return "", errors.Join(err, folder.Remove(handle))
 	}
 	return handle, nil
 }
@@ -71,14 +75,14 @@ func safeName(name string) string {
 
 // discard deletes a copy that is not needed any more.
 func (o *Outbox) discard(handle string) {
-	if err := o.files.Remove(handle); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := o.folder().Remove(handle); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.log.Warn("deleting a file that was sent", "err", err)
 	}
 }
 
 // sweep deletes copies that no item names. Young ones may be about to get their item.
 func (o *Outbox) sweep(named map[string]bool) error {
-	entries, err := fs.ReadDir(o.files.FS(), ".")
+	entries, err := fs.ReadDir(o.folder().FS(), ".")
 	if err != nil {
 		return fmt.Errorf("reading the outbox folder: %w", err)
 	}

@@ -24,6 +24,7 @@ const (
 	Edit   Kind = "edit"   // edits the slot's message, and does nothing when the slot is empty
 	Delete Kind = "delete" // deletes the slot's message and empties the slot
 	Upload Kind = "file"   // sends a file
+	Act    Kind = "act"    // does what its Action says
 )
 
 // FileKind is how a file is shown.
@@ -54,21 +55,26 @@ type Item struct {
 	// Telegram refuses HTML, and must be there whenever HTML is. An Edit with neither changes the keyboard alone.
 	HTML  string `json:"html,omitempty"`
 	Plain string `json:"plain,omitempty"`
+	// Rich is the same as the Markdown of a rich message (Bot API 10.1), which is sent where Telegram takes it.
+	Rich string `json:"rich,omitempty"`
 
 	Keyboard *models.InlineKeyboardMarkup `json:"keyboard,omitempty"` // nil: none, also after an edit of the text
 	File     *File                        `json:"file,omitempty"`     // of an Upload
+	Action   *Action                      `json:"action,omitempty"`   // of an Act
 	ReplyTo  store.MessageID              `json:"reply_to,omitempty"` // ignored by edits and when that message is gone
 	Silent   bool                         `json:"silent,omitempty"`   // arrives without a sound; ignored by edits
 	Fresh    bool                         `json:"fresh,omitempty"`    // sends a new message although the slot is filled
 }
 
 // Content is what a preview shows; its fields mean what those of Item mean. Silent and ReplyTo count for the first
-// preview of a slot, which sends its message.
+// preview of a slot, which sends its message. Draft shows it as a draft instead, in private chats: no message stands there
+// before the item that follows.
 type Content struct {
 	HTML, Plain string
 	Keyboard    *models.InlineKeyboardMarkup
 	ReplyTo     store.MessageID
 	Silent      bool
+	Draft       bool
 }
 
 var errNoText = errors.New("an item needs its text in plain form too")
@@ -97,6 +103,10 @@ func (it *Item) check() error {
 		}
 		if it.HTML != "" && blank {
 			return errNoText
+		}
+	case Act:
+		if it.Action == nil {
+			return errors.New("an act needs an action")
 		}
 	default:
 		return fmt.Errorf("unknown kind of item %q", it.Kind)
@@ -150,6 +160,7 @@ type Dead struct {
 	Item      Item      `json:"item"`
 	Reason    string    `json:"reason"`              // the error, for the log and the operator
 	Forbidden bool      `json:"forbidden,omitempty"` // the chat as a whole can't be written to: blocked, kicked, deactivated
+	MayNot    bool      `json:"may_not,omitempty"`   // the bot has no right to send this kind of thing there
 	At        time.Time `json:"at"`
 }
 

@@ -157,6 +157,9 @@ func (l *lane) showsAlready(it *Item) bool {
 
 // remember notes what a slot shows after a call.
 func (l *lane) remember(it *Item, v verdict) {
+	if it.Kind == Act {
+		return
+	}
 	delete(l.shows, it.Slot)
 	if it.Slot == "" || v.class != done || it.Kind == Delete || it.keyboardOnly() {
 		return
@@ -171,7 +174,7 @@ func (l *lane) remember(it *Item, v verdict) {
 func (l *lane) needless(queue []row, filled bool) bool {
 	it := &queue[0].item
 	if !filled {
-		return it.Kind == Edit || it.Kind == Delete
+		return it.Kind == Edit || it.Kind == Delete || it.onSlot()
 	}
 	if !it.edits() {
 		return false
@@ -213,7 +216,7 @@ func (l *lane) judge(ctx context.Context, r row, sent store.MessageID, v verdict
 	default:
 		log.Error("delivery given up", "class", v.class.String(), "err", v.err)
 		l.finish(settlement{row: r, settled: true, dead: &Dead{
-			Item: r.item, Reason: v.err.Error(), Forbidden: v.class == forbidden, At: time.Now().UTC(),
+			Item: r.item, Reason: v.err.Error(), Forbidden: v.class == forbidden, MayNot: v.class == mayNot, At: time.Now().UTC(),
 		}})
 	}
 }

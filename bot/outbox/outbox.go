@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tg "github.com/go-telegram/bot"
@@ -40,7 +41,8 @@ type Outbox struct {
 	client *tg.Bot
 	opts   Options
 	log    *slog.Logger
-	files  *os.Root
+	files  atomic.Pointer[os.Root] // the folder
+	broken atomic.Bool             // a file could not be kept since the folder was last found to be well
 
 	mu      sync.Mutex
 	ctx     context.Context             // of Run, nil before and after
@@ -55,7 +57,7 @@ type Outbox struct {
 
 // New opens the folder for files. Nothing is sent before Run.
 func New(db *store.DB, client *tg.Bot, o Options) (*Outbox, error) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := store.MakeFolder(o.Dir); err != nil {
 		return nil, fmt.Errorf("making the outbox folder: %w", err)
 	}
 	root, err := os.OpenRoot(o.Dir)
@@ -65,17 +67,18 @@ func New(db *store.DB, client *tg.Bot, o Options) (*Outbox, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Outbox{
+	out := &Outbox{
 		db:      db,
 		client:  client,
 		opts:    o,
 		log:     o.Log,
-		files:   root,
 		lanes:   map[store.ChatID]*lane{},
 		moved:   map[store.ChatID]store.ChatID{},
 		settle:  make(chan struct{}, 1),
 		changed: make(chan struct{}),
-	}, nil
+	}
+	out.files.Store(root)
+	return out, nil
 }
 
 // Put queues items in order. They are sent as soon as tx is committed; previews of their slots are dropped then.
@@ -168,6 +171,9 @@ func moveRows(tx *store.Tx, from, to store.ChatID) error {
 			return err
 		}
 		r.key.Of, r.item.To.Chat, r.item.ReplyTo = to, to, 0
+		if r.item.Action != nil {
+			r.item.Action.Message = 0
+		}
 		if err := rows.Put(tx, r.key, r.item); err != nil {
 			return err
 		}

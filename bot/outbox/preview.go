@@ -2,7 +2,11 @@ package outbox
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
 	"time"
+
+	tg "github.com/go-telegram/bot"
 
 	"nod/store"
 )
@@ -14,6 +18,7 @@ type preview struct {
 	first   time.Time // when it was first wanted
 	last    time.Time // when it was last sent or edited
 	plain   bool      // its formatting was refused
+	noDraft bool      // drafts were refused
 	useless bool      // not shown any more: its message is gone or not known
 }
 
@@ -91,6 +96,11 @@ func (l *lane) stepPreview(ctx context.Context, now time.Time) (wait time.Durati
 		return 0, true
 	}
 	l.attempt = attempt{}
+	if c.Draft && !p.noDraft && message == 0 && l.chat > 0 {
+		_, v := l.guard(func() (store.MessageID, verdict) { return 0, l.draft(ctx, &it, fix{plain: p.plain}) })
+		l.judgePreview(p, c, true, v)
+		return 0, true
+	}
 	sent, v := l.guard(func() (store.MessageID, verdict) { return l.call(ctx, &it, message, fix{plain: p.plain}) })
 	l.remember(&it, v)
 	if sent != 0 {
@@ -116,6 +126,9 @@ func (l *lane) judgePreview(p *preview, c Content, exists bool, v verdict) {
 		}
 	case v.class == badMarkup && !p.plain:
 		p.plain = true
+	case c.Draft && !p.noDraft:
+		p.noDraft = true
+		l.o.log.Warn("drafts are refused; messages are edited instead", "chat", l.chat, "err", v.err)
 	default:
 		p.useless, p.want = true, nil
 		l.o.log.Warn("preview given up", "chat", l.chat, "class", v.class.String(), "err", v.err)
@@ -125,3 +138,18 @@ func (l *lane) judgePreview(p *preview, c Content, exists bool, v verdict) {
 		p.want = &c
 	}
 }
+
+// draft shows an item as a draft, which lasts for 30 seconds or until a message is sent (TELEGRAM.md 2.1).
+func (l *lane) draft(ctx context.Context, it *Item, f fix) verdict {
+	l.pace.take(time.Now())
+	ctx, cancel := bounded(ctx, callTime)
+	defer cancel()
+	text, mode := form(it, f)
+	_, err := l.o.client.SendMessageDraft(ctx, &tg.SendMessageDraftParams{
+		ChatID: int64(it.To.Chat), MessageThreadID: threadOf(it, f), DraftID: draftID(it.Slot), Text: text, ParseMode: mode,
+	})
+	return change(err)
+}
+
+// draftID tells the drafts of a chat apart; it is never 0, which Telegram refuses.
+func draftID(s Slot) string { return fmt.Sprint(crc32.ChecksumIEEE([]byte(s)) | 1) }

@@ -41,7 +41,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	o.close()
 	stop()
 	settler.Wait()
-	if err := o.files.Close(); err != nil {
+	if err := o.folder().Close(); err != nil {
 		return fmt.Errorf("closing the outbox folder: %w", err)
 	}
 	return nil

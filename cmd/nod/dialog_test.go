@@ -54,6 +54,8 @@ import (
 //	as bob                            from here on Bob does and sees what Ann did and saw above; "as user" ends it
 //	in team                           from here on it happens in the group Team, "in team/builds" in a topic there, until
 //	                                  "in private"; "in team basic" makes it a basic group, "in team forum" one with topics
+//	restrict, unrestrict              the bot may send no files in the group, and is told; it may again
+//	files off, files on               the group's members may send no files, of which no bot is told; they may again
 //	supergroup                        the basic group becomes a supergroup
 //	runs< part  runs! part            waits until a process runs, or none, whose command line contains the text
 //	file> name                        a file of the workspace is written, with what stands on the lines below
@@ -327,6 +329,12 @@ func (d *dialog) happens(verb, text string) bool {
 		d.who = text
 	case "in":
 		d.move(text)
+	case "restrict":
+		d.groups[d.where].Restrict(ann, false)
+	case "unrestrict":
+		d.groups[d.where].Return(ann)
+	case "files":
+		d.groups[d.where].Permit(text == "on")
 	case "supergroup":
 		d.groups[d.where] = d.groups[d.where].Migrate()
 	case "wait":

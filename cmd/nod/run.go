@@ -17,6 +17,7 @@ import (
 	"nod/agent"
 	"nod/agent/llm"
 	"nod/agent/prompt"
+	"nod/agent/roster"
 	"nod/approvals"
 	"nod/bot"
 	"nod/bot/inbox"
@@ -24,6 +25,7 @@ import (
 	"nod/scheduler"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/refs"
 	"nod/tools/secrets"
 	"nod/tools/shell"
 )
@@ -77,7 +79,10 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err := store.MakeFolder(cfg.Home); err != nil {
 		return fmt.Errorf("making NOD_HOME: %w", err)
 	}
-	db, err := store.Open(filepath.Join(cfg.Home, databaseName))
+	db, err := openDatabase(ctx, cfg.Home, log)
+	if err != nil && ctx.Err() != nil {
+		return nil // told to end while it looked
+	}
 	if err != nil {
 		return err
 	}
@@ -94,13 +99,22 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err != nil {
 		return err
 	}
+	var view *bot.View
+	var mounts *bot.Mounts
 	out, err := outbox.New(db, client, outbox.Options{
-		Dir: filepath.Join(cfg.Home, "outbox"), Log: log, Unpaced: w.unpaced, OnMigrated: migrate,
+		Dir: filepath.Join(cfg.Home, "outbox"), Log: log, Unpaced: w.unpaced,
+		OnMigrated: func(tx *store.Tx, from, to store.ChatID) error {
+			return errors.Join(migrate(tx, from, to), mounts.Migrate(tx, from, to))
+		},
+		OnDead: func(tx *store.Tx, d outbox.Dead) { view.Undelivered(tx, mounts, d) },
 	})
 	if err != nil {
 		return err
 	}
-	view := bot.NewView(db, out, redactor, log)
+	if mounts, err = bot.NewMounts(db, out); err != nil {
+		return err
+	}
+	view = bot.NewView(db, out, redactor, cfg.Zone, log)
 
 	// Floors 2 and 3: the rules, the clock's book, the hands.
 	rules := approvals.NewRules(tools.SeededRules(workspace), tools.ToolSets())
@@ -114,9 +128,13 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	runner := &shell.Runner{Mode: cfg.Sandbox, Writable: cfg.Writable, Variables: variables(cfg.CommandEnv, vault)}
+	box, err := refs.New(db)
+	if err != nil {
+		return err
+	}
 	var registry *tools.Registry
 	groups := func() []tools.Group { return registry.Groups() }
-	if registry, err = tools.NewCatalogue(cfg.Profile, (&shelf{db: db, book: book, workspace: workspace, vault: vault, runner: runner, groups: groups, zone: cfg.Zone}).tools()...); err != nil {
+	if registry, err = tools.NewCatalogue(cfg.Profile, (&shelf{db: db, book: book, workspace: workspace, vault: vault, runner: runner, box: box, groups: groups, zone: cfg.Zone}).tools()...); err != nil {
 		return err
 	}
 
@@ -126,13 +144,17 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	discovery := tools.NewDiscovery(db, log)
+	groupDesk := &bot.Groups{DB: db, Out: out, Client: client, Access: access, Zone: cfg.Zone, Log: log}
 	driver := agent.NewDriver(agent.Config{
-		DB: db, Model: service, Registry: registry, Executor: tools.NewExecutor(db, gate, log).Mask(redactor.Redact), Gate: gate, Rules: rules,
+		DB: db, Model: service, Registry: registry, Executor: tools.NewExecutor(db, gate, log).Mask(redactor.Redact).In(cfg.Zone), Gate: gate, Rules: rules,
 		Jobs: book, View: view, Workspace: workspace, Log: log, Mask: redactor.Redact,
 		Spending: cfg.Spending,
-		Prompt:   &prompt.Builder{DB: db, Home: cfg.Home, Workspace: workspace, Zone: cfg.Zone},
-		Ports: func(tools.Scope) tools.Ports {
-			return tools.Ports{Files: bot.Files{Out: out}, Restart: w.restart}
+		Prompt:   &prompt.Builder{DB: db, Workspace: workspace, Zone: cfg.Zone},
+		Roster:   roster.New(agentsDir(cfg.Home), log),
+		Ports: func(scope tools.Scope) tools.Ports {
+			return tools.Ports{
+				Files: mounts.Files(scope), Messages: bot.Messages{Out: out, Mask: redactor.Redact}, Groups: groupDesk, Restart: w.restart,
+			}
 		},
 		Discovery: discovery,
 		Home: func(tx *store.Tx) (agent.Home, error) {
@@ -157,8 +179,8 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	router := &bot.Router{
-		DB: db, Out: out, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Registry: registry, Models: service, Vault: vault, Home: cfg.Home, Sandbox: runner.Describe,
-		Log: log, Access: access, Me: me, Started: time.Now(),
+		DB: db, Out: out, Mounts: mounts, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Registry: registry, Models: service, Vault: vault, Home: cfg.Home, Sandbox: runner.Describe,
+		Log: log, Access: access, Groups: groupDesk, Me: me, Started: time.Now(),
 		Intake: &bot.Intake{Client: client, Wire: wire, API: cfg.API, Token: string(cfg.Token), Workspace: workspace, Log: log},
 	}
 	updates := inbox.New(db, inbox.Options{Bot: store.UserID(me.ID), Handle: router.Handle, Urgent: router.Urgent, OnDead: view.UpdateLost, OnGap: view.Gap, Drop: router.Drop, Drained: router.Drained, Log: log})
@@ -179,8 +201,10 @@ func run(ctx context.Context, w wiring) (err error) {
 		{name: "the command menu", run: func(ctx context.Context) error { return menu(ctx, router, client, log) }, limit: 250 * time.Millisecond},
 		{name: "the sandbox", run: func(ctx context.Context) error { return measureSandbox(ctx, runner, log) }, limit: time.Second},
 		{name: "the clock", run: clock.Run, limit: 250 * time.Millisecond},
+		{name: "retention", run: retention{db: db, days: cfg.KeepDays, log: log}.Run, limit: 250 * time.Millisecond},
 		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
 		{name: "tool discovery", run: discovery.Run, limit: 250 * time.Millisecond},
+		{name: "the alarm", run: bot.NewAlarm(db, client, log).Run, limit: 250 * time.Millisecond},
 		{name: "the gate", run: gate.Run, limit: 250 * time.Millisecond},
 		{name: "the outbox", run: out.Run, limit: 1750 * time.Millisecond, before: func(ctx context.Context) {
 			if err := out.Flush(ctx); err != nil && !w.fleeting {
@@ -204,7 +228,7 @@ func menu(ctx context.Context, router *bot.Router, client *tg.Bot, log *slog.Log
 
 // migrate rewrites everything that is filed under a group that became a supergroup.
 func migrate(tx *store.Tx, from, to store.ChatID) error {
-	for _, move := range []func(*store.Tx, store.ChatID, store.ChatID) error{bot.Access{}.Migrate, agent.Migrate, approvals.Migrate, scheduler.Migrate} {
+	for _, move := range []func(*store.Tx, store.ChatID, store.ChatID) error{bot.Access{}.Migrate, bot.MigrateGroups, agent.Migrate, approvals.Migrate, scheduler.Migrate} {
 		if err := move(tx, from, to); err != nil {
 			return err
 		}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nod/agent/llm/scripted"
+)
+
+// offers says whether the newest request to the model offered a tool.
+func (d *dialog) offers(tool string) bool {
+	all := d.service.Requests()
+	return len(all) > 0 && all[len(all)-1].Offers(tool)
+}
+
+func TestPhase_WhereFilesCantBeKeptNoneAreOffered(t *testing.T) {
+	story(t, func(d *dialog) {
+		d.write("plan.md", "the plan")
+		outbox := filepath.Join(d.home, "outbox")
+		d.play("user> hello\nmodel> say Hello.\nbot< Hello.")
+		if !d.offers("send_attachment") {
+			t.Fatal("send_attachment is not offered to begin with")
+		}
+		if err := errors.Join(os.RemoveAll(outbox), os.WriteFile(outbox, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		d.play("user> send me the plan\nmodel> call send_attachment {\"file_path\":\"plan.md\"}")
+		d.model.answer(func(r scripted.Request) scripted.Reply {
+			results := r.Results()
+			if last := results[len(results)-1]; !strings.Contains(last, "copying plan.md for sending") {
+				t.Errorf("the call's outcome is %q", last)
+			}
+			if r.Offers("send_attachment") || strings.Contains(r.System, "send_attachment") {
+				t.Error("send_attachment is offered, or spoken of, where no file can be kept")
+			}
+			return scripted.Say("It can't be sent now.")
+		})
+		d.play("bot< It can't be sent now.")
+		if err := os.Remove(outbox); err != nil {
+			t.Fatal(err)
+		}
+		d.play("user> and now?")
+		d.model.answer(func(r scripted.Request) scripted.Reply {
+			if !r.Offers("send_attachment") || !strings.Contains(r.System, "send_attachment") {
+				t.Error("send_attachment is not offered again")
+			}
+			return scripted.Call("send_attachment", map[string]string{"file_path": "plan.md"})
+		})
+		d.play("model> say Sent.\nbot< Sent.")
+		if n := len(d.calls("sendDocument")); n != 1 {
+			t.Errorf("%d files were sent", n)
+		}
+	})
+}
