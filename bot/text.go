@@ -137,7 +137,7 @@ func gapText(from, to time.Time) string {
 }
 
 // moment is a time of the last days.
-func moment(t time.Time) string { return t.Local().Format("Mon 2 Jan, 15:04") }
+func moment(t time.Time) string { return t.Format("Mon 2 Jan, 15:04") }
 
 // welcomeText greets somebody who may talk to us; paired says that this was given a moment ago.
 func welcomeText(p Person, paired bool) string {
@@ -167,4 +167,14 @@ func helpText(role Role, custom []customCommand) string {
 		fmt.Fprintf(&b, "/%s — %s  \n", escapeMarkdown(c.name), escapeMarkdown(c.description))
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// invitationText is what somebody reads who is invited to a group.
+func invitationText(title string, link tools.JoinLink) string {
+	how := "The link works once"
+	if link.ByRequest {
+		how = "Ask to join there, and you are let in; nobody else is by this link"
+	}
+	return fmt.Sprintf("👥 You are invited to the group **%s**: %s\n\n%s, until %s.",
+		escapeMarkdown(title), link.URL, how, link.Expires.Format("2 Jan, 15:04"))
 }

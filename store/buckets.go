@@ -8,6 +8,7 @@ package store
 //	approvals_live   approval id            expiry of a request not yet over     approvals
 //	approvals_calls  call id                the call's newest request            approvals
 //	rules            rule id                rule                                 approvals
+//	rule_groups      group                  group of rules                       approvals
 //	rule_seeds       rule id                when a default was put down          approvals
 //	bypasses         session NUL grant id   bypass with its uses                 approvals
 //	jobs             job id                 job                                  scheduler
@@ -48,7 +49,7 @@ package store
 //	mcp_known        name                   its tools, as last heard             tools/mcp
 var buckets = []string{
 	metaBucket,
-	"approvals", "approvals_live", "approvals_calls", "rules", "rule_seeds", "bypasses",
+	"approvals", "approvals_live", "approvals_calls", "rules", "rule_groups", "rule_seeds", "bypasses",
 	"jobs", "job_runs",
 	"executions", "known_tools", "scratchpads", "active_groups",
 	"sessions", "turns", "transcripts", "mailboxes", "addresses", "spending", "offspring", "notifications", "contexts", "profiles",

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"nod/store"
 )
@@ -17,6 +18,7 @@ type Ports struct {
 	Speech   SpeechPort
 	Images   ImagePort
 	Messages MessagePort
+	Groups   GroupPort
 	Restart  func() // ends the program so that it comes up anew; called after the commit of the outcome
 }
 
@@ -29,6 +31,7 @@ const (
 	VoicePort    Port = "speech"
 	ImagesPort   Port = "images"
 	MessagesPort Port = "messages"
+	GroupsPort   Port = "groups"
 	RestartPort  Port = "restart"
 )
 
@@ -64,6 +67,8 @@ func (p Ports) mounts(one Port) bool {
 		return p.Images != nil
 	case MessagesPort:
 		return p.Messages != nil
+	case GroupsPort:
+		return p.Groups != nil
 	case RestartPort:
 		return p.Restart != nil
 	}
@@ -77,9 +82,9 @@ type AgentPort interface {
 	// Delegate has a sub-agent do a task and waits for its answer. It is told the call, and finds the sub-agent that an
 	// earlier process began for it. When ctx ends, the sub-agent is stopped or left, as the caller is.
 	Delegate(ctx context.Context, call Call, t Task) (Output, error)
-	// Dispatch begins a task in a session of its own, within the caller's commit, once for each call. Its result comes back
-	// into the session of the call by itself.
-	Dispatch(tx *store.Tx, call Call, t Task) (id string, err error)
+	// Dispatch begins a task in a session of its own, within the caller's commit, once for each call, whose id it has. Its
+	// result comes back into the session of the call by itself.
+	Dispatch(tx *store.Tx, call Call, t Task) error
 	// Notify queues a notification for the home conversation, within the caller's commit.
 	Notify(tx *store.Tx, call Call, n Notification) error
 }
@@ -92,14 +97,6 @@ type AgentInfo struct {
 	Instructions string `json:"instructions,omitempty"` // how to call it well
 	Client       string `json:"client,omitempty"`
 	Kind         string `json:"kind"` // chat or task
-}
-
-// Task is what one agent asks of another.
-type Task struct {
-	Agent       string
-	Title       string
-	Description string
-	Prompt      string
 }
 
 // Notification is what a background run has to tell.
@@ -139,3 +136,40 @@ const (
 	Audio    FileKind = "audio"
 	Voice    FileKind = "voice"
 )
+
+// GroupPort is what nod knows of groups and of the people who use it. Implemented by bot.
+type GroupPort interface {
+	// Groups are those that the bot is in and that a person may see, by title.
+	Groups(tx *store.Tx, by store.UserID) ([]GroupInfo, error)
+	// People are those whom a person may name: who has a private chat with the bot and is no stranger, by name.
+	People(tx *store.Tx, by store.UserID) ([]PersonInfo, error)
+	// IsMember asks Telegram whether a person is in a group.
+	IsMember(ctx context.Context, group store.ChatID, person store.UserID) (bool, error)
+	// Link asks Telegram for a link by which one person can come into a group. Its error says what keeps it from that.
+	Link(ctx context.Context, group store.ChatID, person store.UserID) (JoinLink, error)
+	// Send puts a link in the outbox, to the person's private chat, within the caller's commit. Whoever else asks to join by
+	// it is turned away from then on.
+	Send(tx *store.Tx, link JoinLink) error
+}
+
+// GroupInfo is a group that the bot is in.
+type GroupInfo struct {
+	ID    store.ChatID
+	Title string
+}
+
+// PersonInfo is somebody who has a private chat with the bot.
+type PersonInfo struct {
+	ID   store.UserID
+	Name string
+}
+
+// JoinLink lets one person into a group.
+type JoinLink struct {
+	Group  store.ChatID
+	Person store.UserID
+	URL    string
+	// ByRequest says that the link leads to a request to join, which nod answers; otherwise it works once.
+	ByRequest bool
+	Expires   time.Time
+}

@@ -9,8 +9,10 @@ import (
 // ToolSets are the sets of file tools that rules name. What sends a file reads it.
 func ToolSets() approvals.ToolSets {
 	return approvals.ToolSets{
-		approvals.FSRead:  {ListFiles, ReadFile, SearchFile, GrepFiles, SendAttachment},
+		approvals.FSRead:  {ListFiles, ReadFile, SearchFile, GrepFiles, GetASTOutline, SendAttachment},
 		approvals.FSWrite: {WriteFile, EditFile, InsertAtLine, ReplaceLines},
+
+		approvals.Commands: {ExecuteCmd},
 	}
 }
 
@@ -40,7 +42,8 @@ func SeededRules(w *Workspace) []approvals.Rule {
 		approvals.Rule{Tool: ExecuteCmd, Action: approvals.ActionRequire, Note: "commands always ask"},
 		approvals.Rule{Tool: Restart, Action: approvals.ActionRequire, Note: "a restart always asks"},
 	)
-	for _, plumbing := range []string{AskUserClarification, WriteTodos, UpdateScratchpad, ActivateTools, ListItems, ListSecrets} {
+	// Of execute_task a job asks all the same: what another agent does now is asked about call by call.
+	for _, plumbing := range []string{AskUserClarification, WriteTodos, UpdateScratchpad, ActivateTools, ExecuteTask, ExecuteSubtask, ReadAgentResult, Notify, ReadNotification, ListItems, ListSecrets, GroupList, GroupMemberCandidates} {
 		rules = append(rules, approvals.Rule{Tool: plumbing, Action: approvals.ActionAllow, Note: "changes nothing outside of the conversation"})
 	}
 	return append(rules, approvals.Rule{
