@@ -26,7 +26,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected parts of dialogs")
 
 func TestMain(m *testing.M) {
-	if shell.Dispatch(os.Args) || playRole() || playVictim() || playWriter() {
+	if store.Dispatch(os.Args) || shell.Dispatch(os.Args) || playRole() || playVictim() || playWriter() {
 		return
 	}
 	testscript.Main(leakChecked{m}, programs)

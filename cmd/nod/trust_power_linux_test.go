@@ -1,0 +1,410 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"nod/store"
+)
+
+// labVariable makes a test binary a lab: it has a mount namespace of its own, and the file that the variable names is
+// where its figures go.
+const labVariable = "NOD_TRUST_LAB"
+
+// measurePower runs the lab in a process of its own, so that its mount is nobody else's and ends with it.
+func measurePower(t *testing.T) (got powerFigures) {
+	if result := os.Getenv(labVariable); result != "" {
+		return runLab(t, result)
+	}
+	result := filepath.Join(t.TempDir(), "figures")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The lab runs this very test and nothing else; flags are passed on.
+	lab := exec.Command(self, "-test.run=^TestTrust$/^power$", "-test.v", fmt.Sprint("-test.short=", testing.Short()), fmt.Sprint("-trust.long=", *trustLong))
+	lab.Env = append(os.Environ(), labVariable+"="+result)
+	lab.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
+		lab.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
+		lab.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+		lab.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+	}
+	alive, err := lab.StdinPipe() // the lab ends when this process does
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	out, err := lab.CombinedOutput()
+	raw, readErr := os.ReadFile(result)
+	if readErr == nil {
+		readErr = json.Unmarshal(raw, &got)
+	}
+	switch {
+	case lab.ProcessState == nil: // no namespaces here
+		got.Refused = err.Error()
+	case err != nil || readErr != nil:
+		t.Fatalf("the lab: %v, %v\n%s", err, readErr, out)
+	case testing.Verbose():
+		t.Logf("the lab:\n%s", out)
+	}
+	return got
+}
+
+func runLab(t *testing.T, result string) (got powerFigures) {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(exitFailure)
+	}()
+	d, at := newDisk(), filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.mount(t, at); err != nil {
+		got.Refused = err.Error()
+	} else {
+		checkDisk(t, d, at)
+		commits, states := trustSize(25, 60, 400), trustSize(40, 300, 6000)
+		lab := &powerLab{t: t, disk: d, at: at, coin: rand.New(rand.NewPCG(*crashSeed, 5))}
+		got.Store = lab.cutWriter("store", commits, states, fates)
+		got.Control = lab.cutWriter("nosync", commits, states/5, []fate{dropped}) // bbolt can't even be opened safely on the others
+		got.Nod = lab.cutNod(trustSize(3, 8, 200))
+		lab.disk.lies = true
+		got.Liar = lab.cutThought(trustSize(1, 2, 20))
+	}
+	raw, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(result, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// checkDisk shows that the disk forgets what was not synced, and nothing else.
+func checkDisk(t *testing.T, d *disk, at string) {
+	path := func(name string) string { return filepath.Join(at, name) }
+	write := func(name, text string, sync bool) {
+		f, err := os.OpenFile(path(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(f, text)
+		if err == nil && sync {
+			err = f.Sync()
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	syncFolder := func() {
+		f, err := os.Open(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("kept", "old", true)
+	write("hollow", "never synced", false)
+	syncFolder()
+	write("kept", "new, not synced", false)
+	write("nameless", "synced, but its name is not", true)
+	if err := errors.Join(os.Rename(path("hollow"), path("moved")), os.Link(path("kept"), path("second"))); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path("second")); err != nil || string(text) != "new, not synced" {
+		t.Errorf("before the cut a program reads %q, %v", text, err)
+	}
+	d.cutPower(dropped, nil)
+	entries, err := os.ReadDir(at)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("after the cut the folder holds %v, %v", entries, err)
+	}
+	for name, want := range map[string]string{"kept": "old", "hollow": ""} {
+		if text, err := os.ReadFile(path(name)); err != nil || string(text) != want {
+			t.Errorf("after the cut %s holds %q, %v, want %q", name, text, err, want)
+		}
+	}
+	for _, name := range []string{"kept", "hollow"} {
+		if err := os.Remove(path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.cutPower(kept, nil)
+}
+
+// powerLab cuts the power of programs that keep a database on its disk.
+type powerLab struct {
+	t    testing.TB
+	disk *disk
+	at   string // where the disk is mounted
+	coin *rand.Rand
+}
+
+// writerVariable makes the test binary a program that commits: "kind:first:commits:folder".
+const writerVariable = "NOD_TRUST_WRITER"
+
+// The folders and files of a writer. It notes each commit in the last, once it was acknowledged.
+const (
+	writerHome  = "home"
+	writerNotes = "acked"
+)
+
+// writerRow is a row of a commit, which writes the same number to two.
+type writerRow struct {
+	N   int
+	Pad string
+}
+
+// writerKeys is how many pairs of rows there are: commits overwrite each other's, so that pages are freed and used again.
+const writerKeys = 40
+
+var writerTable = store.NewTable[store.CallID, writerRow]("executions", store.ParseCallID)
+
+func writerRows(n int) (keys [2]store.CallID, row writerRow) {
+	for i := range keys {
+		keys[i] = store.CallID(fmt.Sprintf("%03d-%d", n%writerKeys, i))
+	}
+	return keys, writerRow{N: n, Pad: strings.Repeat("x", n*n*37%6000)}
+}
+
+// playWriter is called in TestMain.
+func playWriter() (played bool) {
+	task := strings.SplitN(os.Getenv(writerVariable), ":", 4)
+	if len(task) != 4 {
+		return false
+	}
+	first, err := strconv.Atoi(task[1])
+	commits, err2 := strconv.Atoi(task[2])
+	if err := errors.Join(err, err2, writeCommits(task[0], task[3], first, commits)); err != nil {
+		fmt.Fprintln(os.Stderr, "the writer:", err)
+		os.Exit(exitFailure)
+	}
+	return true
+}
+
+func writeCommits(kind, at string, first, commits int) error {
+	home := filepath.Join(at, writerHome)
+	if err := store.MakeFolder(home); err != nil { // as nod does
+		return err
+	}
+	db, err := store.Open(filepath.Join(home, databaseName))
+	if err != nil {
+		return err
+	}
+	commit := func(n int) error {
+		return db.Update(func(tx *store.Tx) error {
+			keys, row := writerRows(n)
+			return errors.Join(writerTable.Put(tx, keys[0], row), writerTable.Put(tx, keys[1], row))
+		})
+	}
+	if kind == "nosync" {
+		if commit, err = withoutSync(db); err != nil {
+			return err
+		}
+	}
+	notes, err := os.OpenFile(filepath.Join(at, writerNotes), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	for n := first; n < first+commits; n++ {
+		if err := commit(n); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(notes, n); err != nil {
+			return err
+		}
+	}
+	return nil // and no close: the power goes while it is open
+}
+
+// withoutSync is the control: the same database and rows, with bbolt's NoSync.
+func withoutSync(db *store.DB) (commit func(n int) error, err error) {
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	b, err := bolt.Open(db.Path(), 0o600, &bolt.Options{NoSync: true, NoGrowSync: true, Timeout: time.Second})
+	if err != nil {
+		return nil, err
+	}
+	return func(n int) error {
+		return b.Update(func(tx *bolt.Tx) error {
+			keys, row := writerRows(n)
+			raw, err := json.Marshal(row)
+			if err != nil {
+				return err
+			}
+			bucket := tx.Bucket([]byte("executions"))
+			return errors.Join(bucket.Put(keys[0].Bytes(), raw), bucket.Put(keys[1].Bytes(), raw))
+		})
+	}, nil
+}
+
+// cutWriter has a writer make commits, and looks at what a power cut would have left at moments of its life, one after
+// each deed where there are states enough. The second life begins with a state of the first.
+func (l *powerLab) cutWriter(kind string, commits, states int, fates []fate) (sum cutTally) {
+	l.disk.begin(newDisk().root)
+	for life := range 2 {
+		first := life * commits
+		l.write(kind, first, commits)
+		l.disk.mu.Lock()
+		l.cutEverywhere(&sum, states/2, fates)
+		l.disk.mu.Unlock()
+		l.disk.cutPower(fates[l.coin.IntN(len(fates))], l.coin)
+		sum.Commits += commits
+	}
+	return sum
+}
+
+func (l *powerLab) write(kind string, first, commits int) {
+	l.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	writer := exec.Command(self)
+	writer.Env = append(os.Environ(), fmt.Sprintf("%s=%s:%d:%d:%s", writerVariable, kind, first, commits, l.at))
+	if out, err := writer.CombinedOutput(); err != nil {
+		l.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// cutEverywhere replays the log and cuts the power about so many times in all.
+func (l *powerLab) cutEverywhere(sum *cutTally, states int, fates []fate) {
+	r, acked := l.disk.newReplay(), -1
+	if l.disk.base.find(writerHome) != nil {
+		acked = l.lastAcked(r)
+	}
+	every := max(1, len(l.disk.log)*len(fates)/states)
+	for i, e := range l.disk.log {
+		if e.kind == wrote && l.isNotes(e.node) {
+			acked = lastNumber(e.data, acked)
+		}
+		r.next(e)
+		// The making of the database is looked at closely: it happens once, and most of it is not bbolt's.
+		if acked >= 0 && i%every != l.coin.IntN(every) && i != len(l.disk.log)-1 {
+			continue
+		}
+		for _, f := range fates {
+			sum.Cuts++
+			l.look(sum, r.cut(f, l.coin), acked)
+		}
+	}
+}
+
+func (l *powerLab) isNotes(n *node) bool { return l.disk.root.names[writerNotes] == n }
+
+// lastAcked is what a life that begins may rely on: what the state it begins with holds.
+func (l *powerLab) lastAcked(r *replay) int {
+	path := l.t.TempDir()
+	rows, err := l.open(r.root, path)
+	if err != nil {
+		l.t.Fatalf("a second life: %v", err)
+	}
+	last := -1
+	for _, n := range rows {
+		last = max(last, n)
+	}
+	return last
+}
+
+func lastNumber(text []byte, before int) int {
+	fields := bytes.Fields(text)
+	if len(fields) == 0 {
+		return before
+	}
+	n, err := strconv.Atoi(string(fields[len(fields)-1]))
+	if err != nil {
+		return before
+	}
+	return n
+}
+
+// look starts on what a cut left and compares it with what was acknowledged.
+func (l *powerLab) look(sum *cutTally, root *node, acked int) {
+	path, err := os.MkdirTemp("", "nod-cut-")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer os.RemoveAll(path)
+	if acked >= 0 {
+		sum.Acked++
+	}
+	rows, err := l.open(root, path)
+	if err != nil {
+		sum.fault(&sum.Unusable, "with %d commits acknowledged: %v", acked+1, err)
+		return
+	}
+	lost := 0
+	for n := max(0, acked-writerKeys+1); n <= acked; n++ {
+		keys, _ := writerRows(n)
+		a, okA := rows[keys[0]]
+		b, okB := rows[keys[1]]
+		switch {
+		case okA != okB || a != b:
+			sum.fault(&sum.Torn, "commit %d is torn: %d and %d", n, a, b)
+		case !okA || a < n:
+			lost++
+		}
+	}
+	if lost > 0 {
+		sum.fault(&sum.LostCuts, "of %d acknowledged commits %d are lost", acked+1, lost)
+		sum.Lost = max(sum.Lost, lost)
+	}
+}
+
+// open opens the database of a state as nod's next start does, and gives back its rows.
+func (l *powerLab) open(root *node, path string) (rows map[store.CallID]int, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // what NoSync leaves, bbolt falls over
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("bbolt panics: %v", p)
+		}
+	}()
+	if home := root.find(writerHome); home != nil {
+		if err := home.writeOut(path); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	db, err := store.Open(filepath.Join(path, databaseName))
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	b, err := bolt.Open(db.Path(), 0o600, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	rows = map[store.CallID]int{}
+	err = b.View(func(tx *bolt.Tx) error {
+		for fault := range tx.Check() {
+			err = errors.Join(err, fault)
+		}
+		return errors.Join(err, tx.Bucket([]byte("executions")).ForEach(func(key, raw []byte) error {
+			var row writerRow
+			defer func() { rows[store.CallID(key)] = row.N }()
+			return json.Unmarshal(raw, &row)
+		}))
+	})
+	return rows, errors.Join(err, b.Close())
+}
