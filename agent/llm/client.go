@@ -83,6 +83,9 @@ func orDefault[T int | time.Duration](v, def T) T {
 	return v
 }
 
+// sharedTransport keeps the connections of services that are made anew for each call.
+var sharedTransport = sync.OnceValue(newTransport)
+
 func newTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext

@@ -10,14 +10,18 @@ import (
 	"sync"
 )
 
-// Server is the model service; it is an http.Handler for any base address (…/chat/completions, …/responses, …/models).
+// Server is the model service; it is an http.Handler for any base address (…/chat/completions, …/responses, …/models,
+// and those for speech and pictures: see Media).
 type Server struct {
-	mu       sync.Mutex
-	script   func(Request) Reply
-	requests []Request
-	n        int           // requests so far
-	calls    int           // ids given out
-	last     chan struct{} // closed when the script has answered the request before; nil before the first
+	mu         sync.Mutex
+	script     func(Request) Reply
+	requests   []Request
+	n          int // requests so far
+	calls      int // ids given out
+	quirks     Quirks
+	media      Media
+	mediaAsked []MediaRequest
+	last       chan struct{} // closed when the script has answered the request before; nil before the first
 }
 
 // New makes a server that asks script for each reply. Requests that are refused do not reach the script.
@@ -78,12 +82,14 @@ const maxBody = 64 << 20
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimRight(r.URL.Path, "/")
+	if endpoint := mediaPath(r); endpoint != "" {
+		s.serveMedia(w, r, endpoint)
+		return
+	}
 	var decode func([]byte) (Request, *refusal)
 	switch {
 	case r.Method == http.MethodGet && strings.HasSuffix(path, "/models"):
-		writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{
-			"id": "scripted", "object": "model", "created": 1, "owned_by": "nod",
-		}}})
+		writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{s.quirks.about()}})
 		return
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/chat/completions"):
 		decode = decodeChat
@@ -99,7 +105,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req, ref := decode(raw)
 	if ref == nil {
-		ref = validate(req)
+		ref = validate(req, s.quirks.AnyToolName)
+	}
+	if ref == nil {
+		ref = s.quirks.judge(req)
 	}
 	if ref != nil {
 		writeJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
@@ -113,7 +122,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply.refuse(w)
 		return
 	}
-	p := player{w: w, done: r.Context().Done(), req: req, reply: reply}
+	p := player{w: w, done: r.Context().Done(), req: req, reply: reply, quirks: s.quirks}
 	p.play()
 }
 
