@@ -68,6 +68,8 @@ type Rule struct {
 	By         store.UserID `json:"by,omitempty"`   // who gave it; 0 for a default
 	Created    time.Time    `json:"created,omitzero"`
 	Seeded     bool         `json:"seeded,omitempty"` // a default that came with nod
+	// FromFile marks a rule of nod.yaml, which stands there and is changed there.
+	FromFile bool `json:"from_file,omitempty"`
 }
 
 // Names of the tool sets that rules refer to.
@@ -75,6 +77,8 @@ const (
 	FSRead  = "@fs_read"
 	FSWrite = "@fs_write"
 	FSAny   = "@fs_any"
+	// Commands are the tools that run command lines, of which no rule lets every call through.
+	Commands = "@commands"
 )
 
 // ToolSets says which tools the names that begin with @ stand for. FSAny is FSRead and FSWrite together where it is not given.
@@ -238,7 +242,7 @@ func (r Rule) check(sets ToolSets) error {
 // same says whether two rules say the same of the same calls.
 func (r Rule) same(other Rule) bool {
 	plain := func(r Rule) string {
-		r.ID, r.Note, r.By, r.Created, r.Seeded = "", "", 0, time.Time{}, false
+		r.ID, r.Note, r.By, r.Created, r.Seeded, r.FromFile = "", "", 0, time.Time{}, false, false
 		text, err := json.Marshal(r)
 		if err != nil {
 			return "" // Args that are no JSON; check refuses them

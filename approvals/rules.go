@@ -22,8 +22,9 @@ var (
 
 // Rules is the persisted set of rules. It keeps nothing in memory: what a transaction sees is what holds.
 type Rules struct {
-	seeds []Rule
-	sets  ToolSets
+	seeds     []Rule
+	sets      ToolSets
+	referrers []func(tx *store.Tx, from, to string) error
 }
 
 // NewRules takes the defaults, whose ids and times are set by Seed, and the sets of tools that rules refer to.
@@ -66,7 +67,7 @@ func (rs *Rules) Seed(tx *store.Tx) error {
 			continue
 		}
 		seed.Created = now.Add(time.Duration(i)) // ages keep the order in which they are given
-		if err := put(tx, seed); err != nil {
+		if err := rs.plant(tx, seed); err != nil {
 			return err
 		}
 		if err := seedsTable.Put(tx, store.Text(seed.ID), now); err != nil {
@@ -74,6 +75,19 @@ func (rs *Rules) Seed(tx *store.Tx) error {
 		}
 	}
 	return rs.unseed(tx, current)
+}
+
+// plant puts down a default, unless it is for every tool and the person has made the group's own say something else.
+func (rs *Rules) plant(tx *store.Tx, seed Rule) error {
+	taken := false
+	err := rulesTable.Scan(tx, nil, func(_ store.Text, r Rule) (bool, error) {
+		taken = seed.Everything() && r.Everything() && r.Group == seed.Group && !r.Seeded && !r.FromFile
+		return !taken, nil
+	})
+	if err != nil || taken {
+		return err
+	}
+	return put(tx, seed)
 }
 
 func (rs *Rules) unseed(tx *store.Tx, current map[string]bool) error {
@@ -90,6 +104,13 @@ func (rs *Rules) unseed(tx *store.Tx, current map[string]bool) error {
 	for _, id := range stale {
 		if err := seedsTable.Delete(tx, id); err != nil {
 			return fmt.Errorf("removing old default rules: %w", err)
+		}
+		r, ok, err := rulesTable.Get(tx, id)
+		if err != nil {
+			return fmt.Errorf("removing old default rules: %w", err)
+		}
+		if !ok || !r.Seeded {
+			continue // gone, or a person's own since
 		}
 		if err := rs.Delete(tx, string(id)); err != nil {
 			return err
@@ -110,6 +131,7 @@ func (rs *Rules) All(tx *store.Tx) ([]Rule, error) {
 			return nil, fmt.Errorf("loading the rules: rule %s: %w", r.ID, err)
 		}
 	}
+	all = unshadowed(all)
 	slices.SortFunc(all, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
@@ -130,8 +152,22 @@ func (rs *Rules) Add(tx *store.Tx, r Rule) (Rule, error) {
 	if i := slices.IndexFunc(all, r.same); i >= 0 {
 		return all[i], nil
 	}
+	if r.Everything() && slices.ContainsFunc(all, func(o Rule) bool { return o.Everything() && o.Group == r.Group && o.Action != r.Action }) {
+		return Rule{}, ErrCatchAll
+	}
+	if err := rs.useful(r); err != nil {
+		return Rule{}, err
+	}
 	r.ID, r.Created, r.Seeded = newID(), wallNow(), false
 	return r, put(tx, r)
+}
+
+// useful refuses what would let nothing through though it says so.
+func (rs *Rules) useful(r Rule) error {
+	if r.Action == ActionAllow && rs.sets.has(Commands, r.Tool) && r.Args == nil && r.Command == nil {
+		return fmt.Errorf("no rule lets every call of %s through: press ♾ on its card, or list the words of a program in nod.yaml", r.Tool)
+	}
+	return nil
 }
 
 // newID is 60 random bits in letters and digits, short enough for a button beside other data.
