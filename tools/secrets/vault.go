@@ -120,6 +120,22 @@ func (v *Vault) Set(tx *store.Tx, name, value string) error {
 	return nil
 }
 
+// Delete forgets a secret within the caller's commit. Its value stays redacted.
+func (v *Vault) Delete(tx *store.Tx, name string) error {
+	if err := table.Delete(tx, store.Text(name)); err != nil {
+		return err
+	}
+	tx.OnCommit(func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		delete(v.values, name)
+	})
+	return nil
+}
+
+// Hide has a value redacted that is kept nowhere.
+func (v *Vault) Hide(value string) { v.redactor.Add(value) }
+
 // Names lists the names that match a pattern in path.Match's form; "" lists all.
 func (v *Vault) Names(tx *store.Tx, pattern string) (names []string, err error) {
 	if _, err := path.Match(pattern, ""); err != nil {
