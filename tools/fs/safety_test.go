@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -276,6 +277,48 @@ func TestSC5SpecialFiles(t *testing.T) {
 	if _, out := y.check(tools.GrepFiles, args{"path": ".", "pattern": "zzz"}); out.State != tools.Completed {
 		t.Errorf("grep over special files: %s", out.Text)
 	}
+}
+
+// TestSC5GrowingFile: a file that is written to faster than it is read is read up to the size that it had.
+func TestSC5GrowingFile(t *testing.T) {
+	y := newYard(t)
+	y.Write("in/log", strings.Repeat("a line of the log\n", 1000))
+	f, err := os.OpenFile(y.Path("in/log"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	done := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		more := []byte(strings.Repeat("and another line\n", 5000))
+		for written := 0; written < 256<<20; written += len(more) {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if _, err := f.Write(more); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for _, call := range []struct {
+		tool string
+		args args
+		want tools.State
+	}{
+		{tools.ReadFile, args{"path": "in/log"}, tools.Completed},
+		{tools.GrepFiles, args{"path": "in", "pattern": "zzz"}, tools.Completed},
+		{tools.SearchFile, args{"path": "in/log", "query": "zzz"}, tools.Completed},
+	} {
+		if out := y.Call(call.tool, call.args); out.State != call.want {
+			t.Errorf("%s of a growing file is %s: %.200s", call.tool, out.State, out.Text)
+		}
+	}
+	close(done)
+	writing.Wait()
 }
 
 // TestSC6TrailingSlash: CVE-2026-39822 let a link with a slash behind it out of an os.Root.
