@@ -3,6 +3,8 @@ package shell
 import (
 	"bytes"
 	"errors"
+	"flag"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -205,6 +207,11 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+var floodBytes = flag.Int64("flood.bytes", 400<<20, "how much a command prints at most in TestSE6_FloodsStayBounded")
+
+// In full, with 10 GB:
+//
+//	go test ./tools/shell -run SE6_Floods -v -flood.bytes 10000000000
 func TestSE6_FloodsStayBounded(t *testing.T) {
 	tests := []struct {
 		name, line string
@@ -213,7 +220,8 @@ func TestSE6_FloodsStayBounded(t *testing.T) {
 	}{
 		{"lines", "yes", 400 * time.Millisecond, false},
 		{"one endless line", "yes | tr -d '\\n'", 200 * time.Millisecond, false},
-		{"NUL bytes", "head -c 400M /dev/zero", time.Minute, true},
+		{"NUL bytes", fmt.Sprintf("head -c %d /dev/zero", *floodBytes), MaxTimeout, true},
+		{"zeros as text", fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", *floodBytes/8), MaxTimeout, true},
 		{"noise", "head -c 8M /dev/urandom", time.Minute, true},
 	}
 	for _, tt := range tests {
