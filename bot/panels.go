@@ -246,6 +246,15 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
+// backupText says how old the last backup is, where one is known.
+func (q *request) backupText() string {
+	file, at := store.LastBackup(q.DB.Path())
+	if file == "" {
+		return ", no backup is known"
+	}
+	return ", last backup " + moment(at)
+}
+
 // status is how the bot is doing.
 func (q *request) status(tx *store.Tx, _ string) error {
 	s, err := q.session(tx)
@@ -283,6 +292,6 @@ func (q *request) status(tx *store.Tx, _ string) error {
 		fmt.Sprintf("Waiting for a person: %d", len(waiting)),
 		fmt.Sprintf("Jobs: %d, running: %d", len(jobs), running),
 		"Sandbox for commands: " + q.Sandbox(),
-		"Database: " + sizeText(q.DB.Size()),
+		"Database: " + sizeText(q.DB.Size()) + q.backupText(),
 	}, "  \n"))
 }

@@ -2,7 +2,9 @@ package store
 
 import (
 	"errors"
+	"strconv"
 	"sync/atomic"
+	"time"
 
 	bolterrors "go.etcd.io/bbolt/errors"
 )
@@ -28,4 +30,14 @@ func (h *health) note(err error) {
 	if fn := h.watch.Load(); fn != nil {
 		(*fn)(err)
 	}
+}
+
+const probeKey = "probe"
+
+// Probe commits something that nobody reads, to see whether the database can be written to.
+func (db *DB) Probe() error {
+	return db.Update(func(tx *Tx) error {
+		tx.wrote = true
+		return tx.bolt.Bucket([]byte(metaBucket)).Put([]byte(probeKey), strconv.AppendInt(nil, time.Now().UnixNano(), 10))
+	})
 }

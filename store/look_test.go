@@ -238,6 +238,9 @@ func TestWatchTellsOfCommitsThatFailAndOfTheFirstThatDoesNot(t *testing.T) {
 		t.Error("it was written")
 	}
 	db.bolt.MaxSize = 0
+	if err := db.Probe(); err != nil {
+		t.Error(err)
+	}
 	if err := db.Update(func(*Tx) error { return full }); !errors.Is(err, full) {
 		t.Error(err)
 	}

@@ -358,23 +358,3 @@ func TestNewReportsAllProblems(t *testing.T) {
 		t.Error("no models, no error")
 	}
 }
-
-func TestProbe(t *testing.T) {
-	for _, wire := range []string{llm.WireChat, llm.WireResponses} {
-		s := scripted.New(func(r scripted.Request) scripted.Reply {
-			if r.Wire != wire {
-				return scripted.Fail(400, "", "Function tools with reasoning_effort are not supported in /v1/chat/completions. Please use /v1/responses instead.")
-			}
-			return scripted.Call("ping", `{"word":"pong"}`)
-		})
-		p, err := newClient(t, s).Probe(t.Context(), "")
-		p.FirstIn, p.Finished = 0, 0
-		if d := cmp.Diff(llm.Probed{Wire: wire, Tool: true, Usage: true}, p); d != "" || err != nil {
-			t.Error(d, err)
-		}
-	}
-	s := scripted.New(scripted.Sequence(scripted.Fail(401, "", "no")))
-	if _, err := newClient(t, s).Probe(t.Context(), ""); err == nil {
-		t.Error("no error")
-	}
-}

@@ -44,6 +44,9 @@ func backupCommand(ctx context.Context, args []string, std stdio) error {
 			})
 		})
 	}
+	if err == nil {
+		err = store.NoteBackup(filepath.Join(cfg.Home, databaseName), target)
+	}
 	if err != nil {
 		return err
 	}
@@ -136,7 +139,7 @@ func decrypt(file, identity, home string) (plain string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("decrypting the backup %s: %w", file, err)
 	}
-	if err := os.MkdirAll(home, 0o700); err != nil {
+	if err := store.MakeFolder(home); err != nil {
 		return "", fmt.Errorf("making NOD_HOME: %w", err)
 	}
 	out, err := os.CreateTemp(home, ".decrypted-*")

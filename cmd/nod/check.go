@@ -13,7 +13,6 @@ import (
 
 	"nod/agent/llm"
 	"nod/bot/outbox"
-	"nod/store"
 	"nod/tools/shell"
 )
 
@@ -77,57 +76,41 @@ func checkToken(ctx context.Context, cfg Config) finding {
 	return finding{"telegram", ok, "the token is that of @" + me.Username}
 }
 
-// checkModels asks each configured model to call a tool.
+// checkModels examines each configured model.
 func checkModels(ctx context.Context, cfg Config) (findings []finding) {
 	service, err := llm.New(llm.Options{Models: cfg.Models})
 	if err != nil {
 		return []finding{{"model", problem, err.Error()}}
 	}
 	for _, m := range service.Models() {
-		findings = append(findings, checkModel(ctx, service, m))
+		findings = append(findings, checkModel(ctx, service, m)...)
 	}
 	return findings
 }
 
-func checkModel(ctx context.Context, service *llm.Client, m llm.Model) finding {
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
+// grades are those of an examination in the doctor's words.
+var grades = map[llm.Grade]string{llm.Repaired: ok, llm.Lacking: warning, llm.Failing: problem}
+
+// checkModel says whether a model can be worked with, and then a line for each peculiarity of its service.
+func checkModel(ctx context.Context, service *llm.Client, m llm.Model) []finding {
 	what := "model " + m.Name
 	if name, stored := secretName(string(m.APIKey)); stored {
-		return finding{what, warning, "it was not asked: its key is the secret " + name + ", which only the running bot can read; ask it something in the chat"}
+		return []finding{{what, warning, "it was not asked: its key is the secret " + name + ", which only the running bot can read; ask it something in the chat"}}
 	}
-	p, err := service.Probe(ctx, m.Name)
-	switch {
-	case err != nil:
-		return finding{what, problem, err.Error() + "; check OPENAI_API_KEY, OPENAI_BASE_URL and NOD_MODEL"}
-	case !p.Tool:
-		return finding{what, warning, "it answers, but did not call the tool it was told to call: choose a model that can use tools"}
-	case m.ContextWindow == 0:
-		return finding{what, warning, fmt.Sprintf("it works (%s, %s); set context_window in nod.yaml, 128,000 tokens are assumed", p.Wire, p.Finished.Round(time.Millisecond))}
-	case !p.Usage:
-		return finding{what, warning, "it works, but reports no usage: /cost and /context will be guesses"}
-	}
-	return finding{what, ok, fmt.Sprintf("it streams and calls tools (%s, %s)", p.Wire, p.Finished.Round(time.Millisecond))}
-}
-
-// checkDatabase opens the database, or asks the bot that has it open.
-func checkDatabase(ctx context.Context, cfg Config) finding {
-	path := filepath.Join(cfg.Home, databaseName)
-	if _, err := ask(ctx, cfg.Home, "/jobs"); err == nil {
-		return finding{"database", ok, path + " is in use by the nod that runs"}
-	}
-	if there, err := store.Exists(path); err == nil && !there {
-		return finding{"database", ok, path + " will be made at the first start"}
-	}
-	db, err := store.Open(path)
+	r, err := service.Examine(ctx, m.Name)
 	if err != nil {
-		return finding{"database", problem, err.Error()}
+		return []finding{{what, problem, err.Error() + "; check OPENAI_API_KEY, OPENAI_BASE_URL and NOD_MODEL"}}
 	}
-	size := db.Size()
-	if err := db.Close(); err != nil {
-		return finding{"database", problem, err.Error()}
+	does := "it streams and calls tools"
+	if !r.Tools {
+		does = "it answers"
 	}
-	return finding{"database", ok, fmt.Sprintf("%s opens, %.1f MB", path, float64(size)/(1<<20))}
+	findings := []finding{{what, ok, fmt.Sprintf("%s (%s, %s; asked %d times, %d tokens, $%.4f)",
+		does, r.Wire, r.First.Round(time.Millisecond), r.Requests, r.Usage.In+r.Usage.Out, r.USD)}}
+	for _, remark := range r.Remarks {
+		findings = append(findings, finding{what + ", " + remark.Aspect, grades[remark.Grade], remark.Text})
+	}
+	return findings
 }
 
 // checkFolder tries to write a file. A private folder should be closed to other users.

@@ -100,6 +100,7 @@ func (c *control) routes() http.Handler {
 		return invite(c.db, c.username, role)
 	}))
 	mux.HandleFunc("POST /jobs", c.serve(func(*http.Request) (string, error) { return listJobs(c.db) }))
+	mux.HandleFunc("POST /database", c.serve(func(*http.Request) (string, error) { return sizeOf(c.db), nil }))
 	mux.HandleFunc("POST /backup", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := c.db.WriteTo(w); err != nil {
 			c.log.Warn("sending a backup", "err", err)

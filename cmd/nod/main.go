@@ -10,6 +10,7 @@ import (
 	"syscall"
 	_ "time/tzdata" // schedules work on machines without a zone database
 
+	"nod/store"
 	"nod/tools/shell"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 func main() {
-	if shell.Dispatch(os.Args) {
+	if store.Dispatch(os.Args) || shell.Dispatch(os.Args) {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -57,6 +57,9 @@ func (m leakChecked) Run() int {
 //
 //	code N PROGRAM …      runs a program that must exit with the code N
 //	term                  sends SIGTERM to the program begun last in the background
+//	kill9                 kills that program
+//	kept FILE PATTERN     one file fits the pattern, and holds what FILE does
+//	unclean DATABASE      scrambles a page, and leaves the database as a kill does
 //	await FILE [TEXT]     until the file is there and holds the text
 //	mode FILE 0600        checks a file's permissions
 //	leftover SOCKET       leaves a socket that nobody listens at
@@ -68,6 +71,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", Setup: setUpScript, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": runToCode, "term": terminate, "await": awaitFile, "mode": checkMode, "leftover": leaveSocket, "job": enterJob, "sees": personSees, "says": personSays,
+			"kill9": kill, "kept": checkKept, "unclean": breakDatabase,
 		},
 	})
 }
@@ -77,8 +81,8 @@ func setUpScript(e *testscript.Env) error {
 	telegram := emulator.New(emulator.Options{})
 	api := httptest.NewServer(telegram)
 	model := httptest.NewServer(scripted.New(func(r scripted.Request) scripted.Reply {
-		if r.Offers("ping") {
-			return scripted.Call("ping", map[string]string{"word": "pong"})
+		if r.Offers("ping") && len(r.Results()) == 0 {
+			return scripted.Call("ping", map[string]string{"word": "one"}).Call("ping", map[string]string{"word": "two"})
 		}
 		return scripted.Say("You said: " + r.LastUser())
 	}))
@@ -119,6 +123,41 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: term, while a program runs in the background")
 	}
 	ts.Check(running[len(running)-1].Process.Signal(syscall.SIGTERM))
+}
+
+func kill(ts *testscript.TestScript, neg bool, args []string) {
+	running := ts.BackgroundCmds()
+	if neg || len(args) != 0 || len(running) == 0 {
+		ts.Fatalf("usage: kill9, while a program runs in the background")
+	}
+	ts.Check(running[len(running)-1].Process.Kill())
+}
+
+func checkKept(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: kept FILE PATTERN")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if len(found) != 1 || ts.ReadFile(found[0]) != ts.ReadFile(args[0]) {
+		ts.Fatalf("%s: %d files", args[1], len(found))
+	}
+}
+
+// breakDatabase scrambles the last page but one that is in use, and takes the note of the clean stop away.
+func breakDatabase(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: unclean DATABASE")
+	}
+	path := ts.MkAbs(args[0])
+	raw, err := os.ReadFile(path)
+	ts.Check(err)
+	for at := 2 * os.Getpagesize(); at < len(raw); at += os.Getpagesize() {
+		for i := at + 8; i < at+16; i++ { // the page's kind and count
+			raw[i] = 0xff
+		}
+	}
+	ts.Check(errors.Join(os.WriteFile(path, raw, 0o600), os.Truncate(path+".initialised", 0)))
 }
 
 // patience is how long a script waits for something.

@@ -10,11 +10,12 @@ import (
 
 // player plays one reply to one client.
 type player struct {
-	w     http.ResponseWriter
-	done  <-chan struct{}
-	req   Request
-	reply Reply
-	ids   int
+	w      http.ResponseWriter
+	done   <-chan struct{}
+	req    Request
+	reply  Reply
+	quirks Quirks
+	ids    int
 }
 
 // wire writes the stages of an answer in the frames of one wire.
@@ -27,7 +28,7 @@ type wire interface {
 }
 
 func (p *player) play() {
-	if !p.req.Stream && !p.reply.has(stepRaw) {
+	if (!p.req.Stream || p.quirks.Whole) && !p.reply.has(stepRaw) {
 		p.whole()
 		return
 	}
@@ -66,6 +67,13 @@ func (p *player) play() {
 	}
 	if !begun {
 		out.begin()
+	}
+	if p.quirks.ErrorFrame != "" {
+		p.write(": still there\n\n")
+		p.frame("", map[string]any{
+			"id": "chatcmpl-1", "error": map[string]any{"code": 502, "message": p.quirks.ErrorFrame}, "choices": []any{map[string]any{"finish_reason": "error"}},
+		})
+		return
 	}
 	out.end(p.finish(), p.usage())
 }

@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 )
 
@@ -12,6 +13,9 @@ func (p *player) frame(name string, v any) {
 		panic("scripted: encoding a frame: " + err.Error())
 	}
 	s := "data: " + string(b) + "\n\n"
+	if p.quirks.Comments {
+		s = ": PROCESSING\n\n" + s
+	}
 	if name != "" {
 		s = "event: " + name + "\n" + s
 	}
@@ -25,38 +29,99 @@ type chatStream struct {
 }
 
 func (c *chatStream) chunk(delta map[string]any, finish any) {
+	var created any = 1
+	if c.quirks.OddTypes {
+		created = 1.5
+	}
 	c.frame("", map[string]any{
-		"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": c.req.Model,
+		"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": created, "model": c.req.Model,
 		"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
 	})
 }
 
 func (c *chatStream) begin() {
+	if c.quirks.NullChoices {
+		c.frame("", map[string]any{"id": "chatcmpl-1", "choices": nil})
+	}
 	c.chunk(map[string]any{"role": "assistant", "content": ""}, nil)
 }
-func (c *chatStream) text(s string)  { c.chunk(map[string]any{"content": s}, nil) }
-func (c *chatStream) think(s string) { c.chunk(map[string]any{"reasoning_content": s}, nil) }
+
+func (c *chatStream) text(s string) {
+	var content any = s
+	if c.quirks.ListContent {
+		content = []any{map[string]any{"type": "text", "text": s}}
+	}
+	c.chunk(map[string]any{"content": content}, nil)
+}
+
+func (c *chatStream) think(s string) {
+	field := "reasoning_content"
+	if c.quirks.Thinks != "" {
+		field = c.quirks.Thinks
+	}
+	c.chunk(map[string]any{field: s}, nil)
+}
 
 // call sends the name first and the arguments in two halves, as services do.
 func (c *chatStream) call(id, name, args string) {
-	delta := func(call map[string]any) {
-		call["index"] = c.calls
+	fragments := 0
+	delta := func(call map[string]any, named bool) {
+		if !c.quirks.NoIndex {
+			call["index"] = c.index()
+		}
+		if fragments++; !c.quirks.NoIDs && (named || c.quirks.FreshIDs) {
+			call["id"] = id
+			if !named {
+				call["id"] = fmt.Sprintf("%s_%d", id, fragments)
+			}
+		}
 		c.chunk(map[string]any{"tool_calls": []any{call}}, nil)
 	}
-	delta(map[string]any{"id": id, "type": "function", "function": map[string]any{"name": name, "arguments": ""}})
-	for _, half := range []string{args[:len(args)/2], args[len(args)/2:]} {
-		delta(map[string]any{"function": map[string]any{"arguments": half}})
+	first := map[string]any{"name": name, "arguments": ""}
+	rest := []string{args[:len(args)/2], args[len(args)/2:]}
+	if c.quirks.ObjectArgs {
+		first["arguments"], rest = json.RawMessage(args), nil
+	}
+	delta(map[string]any{"type": "function", "function": first}, true)
+	for _, half := range rest {
+		delta(map[string]any{"function": map[string]any{"arguments": half}}, false)
 	}
 	c.calls++
 }
 
+func (c *chatStream) index() int {
+	switch {
+	case c.quirks.SameIndex:
+		return 0
+	case c.quirks.IndexFromOne:
+		return c.calls + 1
+	}
+	return c.calls
+}
+
 func (c *chatStream) end(finish string, u Usage) {
-	c.chunk(map[string]any{}, finish)
-	c.frame("", map[string]any{
-		"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": c.req.Model,
-		"choices": []any{}, "usage": chatUsage(u),
-	})
-	c.write("data: [DONE]\n\n")
+	if !c.quirks.NoFinish {
+		if c.quirks.FinishStop {
+			finish = "stop"
+		}
+		c.chunk(map[string]any{}, finish)
+	}
+	last := map[string]any{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": c.req.Model, "choices": []any{}}
+	if !c.quirks.NoUsage {
+		last["usage"] = chatUsage(u)
+	}
+	if c.quirks.NoLineEnd {
+		b, err := json.Marshal(last)
+		if err != nil {
+			panic("scripted: encoding a frame: " + err.Error())
+		}
+		c.write("data: " + string(b))
+		return
+	}
+	c.frame("", last)
+	if !c.quirks.NoDone {
+		c.write("data: [DONE]\n\n")
+	}
 }
 
 func chatUsage(u Usage) map[string]any {

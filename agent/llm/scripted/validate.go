@@ -13,11 +13,11 @@ var validName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,62}$`)
 const maxTools = 128
 
 // validate judges a decoded request by the rules that any service may insist on.
-func validate(r Request) *refusal {
+func validate(r Request, anyName bool) *refusal {
 	if r.Model == "" {
 		return refusef("model", "you must provide a model parameter")
 	}
-	if ref := validateTools(r.Tools); ref != nil {
+	if ref := validateTools(r.Tools, anyName); ref != nil {
 		return ref
 	}
 	if len(r.Messages) == 0 {
@@ -26,14 +26,14 @@ func validate(r Request) *refusal {
 	return validateOrder(r.Messages)
 }
 
-func validateTools(tools []Tool) *refusal {
+func validateTools(tools []Tool, anyName bool) *refusal {
 	if len(tools) > maxTools {
 		return refusef("tools", "Invalid 'tools': array too long. Expected at most %d, got %d.", maxTools, len(tools))
 	}
 	seen := map[string]bool{}
 	for i, t := range tools {
 		at := fmt.Sprintf("tools[%d].function", i)
-		if !validName.MatchString(t.Name) {
+		if !anyName && !validName.MatchString(t.Name) {
 			return refusef(at+".name", "Invalid '%s.name': string does not match pattern '%s'.", at, validName)
 		}
 		if seen[t.Name] {
