@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"nod/agent/llm"
+	"nod/agent/roster"
 	"nod/store"
 	"nod/tools"
 )
@@ -44,18 +46,19 @@ func openCalls(entries []Entry, turn store.TurnID) []openCall {
 // scope is what the calls of a turn act for.
 func (d *Driver) scope(turn Turn) tools.Scope {
 	scope := tools.Scope{
-		Address: turn.Address, Session: turn.Session, Root: turn.Session, Turn: turn.ID, Agent: turn.Agent, Source: turn.Source,
-		Origin: turn.Origin, Job: turn.JobTitle, By: turn.By, Deciders: turn.Deciders, Cards: turn.Cards,
+		Address: turn.Address, Session: turn.Session, Root: turn.root(), Turn: turn.ID, Agent: turn.Agent, Depth: turn.Depth, Source: turn.Source,
+		Background: turn.Background, Origin: turn.Origin, Job: cmp.Or(turn.JobTitle, turn.Task), By: turn.By, Deciders: turn.Deciders, Cards: turn.Cards,
 		Workspace: d.Workspace,
 	}
 	scope.Ports = d.Ports(scope)
+	scope.Ports.Agents = d
 	return scope
 }
 
 // offer picks the tools of a round.
-func (s *session) offer(turn Turn) (offer *tools.Offer, err error) {
+func (s *session) offer(turn Turn, agent roster.Agent) (offer *tools.Offer, err error) {
 	err = s.DB.View(func(tx *store.Tx) error {
-		offer, err = s.offerIn(tx, s.scope(turn))
+		offer, err = s.offerIn(tx, s.scope(turn), agent)
 		return err
 	})
 	if err != nil {
@@ -71,7 +74,11 @@ func (s *session) offer(turn Turn) (offer *tools.Offer, err error) {
 // call that does more is begun when those before it are over or wait for a person, and holds up those after it likewise.
 // Each result enters the transcript in the commit of its outcome.
 func (s *session) runCalls(ctx context.Context, turn Turn, open []openCall) error {
-	offer, err := s.offer(turn)
+	agent, err := s.Roster.Find(turn.Agent)
+	if err != nil {
+		return err
+	}
+	offer, err := s.offer(turn, agent)
 	if err != nil {
 		return err
 	}
@@ -129,6 +136,7 @@ func (s *session) runCall(ctx context.Context, turn Turn, offer *tools.Offer, c 
 		if p.Text == "" {
 			counted.asks(p.Asking)
 		}
+		s.View.Show(Progressed{Turn: turn, Progress: p})
 	}
 	_, err := s.Executor.Resume(ctx, req, func(tx *store.Tx, e tools.Execution) error {
 		tx.OnCommit(func() { counted.asks(e.State == tools.AwaitingApproval) })
@@ -154,6 +162,7 @@ func (s *session) keepResult(tx *store.Tx, turn Turn, c openCall, e tools.Execut
 // stopped ends a turn that a person stopped: what it had done is told, and waiting messages are kept.
 func (s *session) stopped(turn Turn, partial llm.Answer) error {
 	s.View.Show(Ending{Turn: turn})
+	s.awaitChildren(turn)
 	err := s.DB.Update(func(tx *store.Tx) error {
 		if err := turn.end(tx, Stopped); err != nil {
 			return err
@@ -165,7 +174,7 @@ func (s *session) stopped(turn Turn, partial llm.Answer) error {
 		if err != nil {
 			return err
 		}
-		calls, err := callsOf(tx, s.entries, turn.ID)
+		calls, err := allCallsOf(tx, s.entries, turn.ID)
 		if err != nil {
 			return err
 		}
@@ -175,7 +184,7 @@ func (s *session) stopped(turn Turn, partial llm.Answer) error {
 		}
 		event := TurnStopped{Turn: turn, Calls: calls, Partial: partial.Text}
 		for _, m := range waiting {
-			if !m.Late {
+			if !m.Late && m.Report == nil {
 				event.Queued = append(event.Queued, m.words())
 			}
 		}
@@ -208,6 +217,46 @@ func callsOf(tx *store.Tx, entries []Entry, turn store.TurnID) (calls []tools.Ex
 		}
 	}
 	return calls, nil
+}
+
+// allCallsOf is callsOf with the calls of sub-agents, each batch after the call that began it.
+func allCallsOf(tx *store.Tx, entries []Entry, turn store.TurnID) (calls []tools.Execution, err error) {
+	own, err := callsOf(tx, entries, turn)
+	for _, call := range own {
+		if err != nil {
+			break
+		}
+		calls = append(calls, call)
+		var nested []Entry
+		if nested, err = transcripts.All(tx, store.Prefix(store.SessionID(call.Call))); err == nil && len(nested) > 0 {
+			var below []tools.Execution
+			below, err = allCallsOf(tx, nested, store.TurnID(call.Call))
+			calls = append(calls, below...)
+		}
+	}
+	return calls, err
+}
+
+// lastWait bounds how long the report of a stop waits for sub-agents to end.
+const lastWait = 3 * time.Second
+
+// awaitChildren waits until the sub-agents of a stopped turn have ended too: what they did belongs to its report.
+func (s *session) awaitChildren(turn Turn) {
+	ctx, cancel := context.WithTimeout(s.ctx, lastWait)
+	defer cancel()
+	var children []Session
+	err := s.DB.View(func(tx *store.Tx) (err error) {
+		children, err = childrenOf(tx, s.id)
+		return err
+	})
+	for _, child := range children {
+		if err == nil && child.Nested() {
+			_, err = s.awaitEnd(ctx, store.TurnID(child.ID))
+		}
+	}
+	if err != nil && s.ctx.Err() == nil {
+		s.log.Warn("a sub-agent is slow to stop", "turn", turn.ID, "err", err)
+	}
 }
 
 // announceResumed tells the view what a turn from before the restart has done so far.

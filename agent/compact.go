@@ -47,7 +47,7 @@ func (s *session) budget(model string) int {
 // compactIfLong compacts after a turn that filled four fifths of the window, or when a request no longer holds all.
 func (s *session) compactIfLong(ctx context.Context) {
 	record, err := s.sync()
-	if err != nil || record.Turn != "" || s.ending() {
+	if err != nil || record.Turn != "" || record.Parent != "" || s.ending() {
 		return
 	}
 	full := record.LastIn+record.LastOut > s.window(record.Model)*4/5
@@ -107,10 +107,10 @@ func (s *session) keepSummary(made summary, byHand bool, failure error) error {
 		if failure == nil {
 			now.Summary, now.Keep = made.text, made.keep
 			now.LastIn, now.LastOut = 0, 0
-			if now.Usage == nil {
-				now.Usage = map[string]llm.Usage{}
+			now.use(made.model, made.usage)
+			if err := charge(tx, now.Lineage, made.model, made.usage); err != nil {
+				return err
 			}
-			now.Usage[made.model] = now.Usage[made.model].Plus(made.usage)
 		}
 		now.Compact = now.Compact && !byHand
 		if err := sessions.Put(tx, s.id, now); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"nod/agent/llm"
 	"nod/agent/prompt"
+	"nod/agent/roster"
 	"nod/approvals"
 	"nod/scheduler"
 	"nod/store"
@@ -38,6 +39,7 @@ type Config struct {
 	Jobs      *scheduler.Jobs
 	View      View
 	Prompt    *prompt.Builder
+	Roster    *roster.Roster
 	Workspace *tools.Workspace
 	// Ports are what the calls of a conversation reach above the tools; asked anew each round. Agents is the driver's own.
 	Ports func(tools.Scope) tools.Ports
@@ -82,6 +84,9 @@ type Driver struct {
 	mu       sync.Mutex
 	live     map[store.SessionID]*session
 	held     map[store.SessionID]chan struct{} // more messages for them are on their way
+	places   map[store.TurnID]chan struct{}    // of its sub-agents that work at a time
+	ends     chan struct{}                     // closed and replaced when a turn ends
+	noted    chan struct{}                     // a notification may wait
 	ctx      context.Context                   // of all turns, while Run runs
 	group    sync.WaitGroup
 	draining bool
@@ -98,7 +103,10 @@ func NewDriver(c Config) *Driver {
 	if c.Mask == nil {
 		c.Mask = func(text string) string { return text }
 	}
-	return &Driver{Config: c, process: rand.Text(), live: map[store.SessionID]*session{}, held: map[store.SessionID]chan struct{}{}}
+	return &Driver{
+		Config: c, process: rand.Text(), live: map[store.SessionID]*session{}, held: map[store.SessionID]chan struct{}{},
+		places: map[store.TurnID]chan struct{}{}, ends: make(chan struct{}), noted: make(chan struct{}, 1),
+	}
 }
 
 // Run resumes the turns that an earlier process left and drives sessions until ctx ends. Turns then have five seconds
@@ -111,7 +119,7 @@ func (d *Driver) Run(ctx context.Context) error {
 	d.mu.Unlock()
 	err := d.resume()
 	if err == nil {
-		<-ctx.Done()
+		d.tell(ctx)
 	}
 	d.drain()
 	cancel(errShutdown)
@@ -145,14 +153,17 @@ func (d *Driver) resume() error {
 	err := d.DB.Update(func(tx *store.Tx) error {
 		carried := map[store.RunID]bool{}
 		err := sessions.Scan(tx, nil, func(id store.SessionID, s Session) (bool, error) {
-			if s.Turn != "" || s.Compact {
-				waiting = append(waiting, id)
-			}
 			if s.Turn == "" {
+				if s.Compact {
+					waiting = append(waiting, id)
+				}
 				return true, nil
 			}
 			turn, _, err := turns.Get(tx, s.Turn)
 			carried[turn.Run] = true
+			if !s.Nested() || turn.State == Stopping { // a sub-agent goes on when its caller does
+				waiting = append(waiting, id)
+			}
 			return true, err
 		})
 		if err != nil {
@@ -219,6 +230,11 @@ func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 		return "", err
 	}
 	d.hold(s.ID, in.More)
+	return d.enter(tx, s, in)
+}
+
+// enter files an input in a session.
+func (d *Driver) enter(tx *store.Tx, s Session, in Input) (Receipt, error) {
 	tx.OnCommit(func() {
 		store.Failpoint("agent.submitted")
 		d.wake(s.ID)
@@ -232,7 +248,7 @@ func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 		return Ignored, nil
 	}
 	if busy {
-		if _, err := store.Append(tx, mailboxes, s.ID, mail{Input: in, Late: stopping}); err != nil {
+		if _, err := store.Append(tx, mailboxes, s.ID, mail{Input: in, Late: stopping && in.Report == nil}); err != nil {
 			return "", fmt.Errorf("queueing a message: %w", err)
 		}
 		return Queued, nil
@@ -252,8 +268,8 @@ func (d *Driver) begin(tx *store.Tx, s *Session, inputs []Input) error {
 		Process: d.process, Began: time.Now(), Origin: openedBy(inputs), By: last.From, ReplyTo: last.Message, Deciders: last.Deciders, Cards: last.Cards,
 	}
 	for _, in := range inputs {
-		if _, err := store.Append(tx, transcripts, s.ID, d.entry(in, turn.ID)); err != nil {
-			return fmt.Errorf("beginning a turn: %w", err)
+		if err := d.file(tx, s.ID, in, turn.ID); err != nil {
+			return err
 		}
 	}
 	return d.open(tx, s, turn)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,14 +49,19 @@ func (s *session) sync() (record Session, err error) {
 
 // ask has the model answer the transcript as it stands. When it is too long for the model it is shortened, and asked once more.
 func (s *session) ask(ctx context.Context, turn Turn, record Session) (llm.Answer, error) {
-	offer, err := s.offer(turn)
+	agent, err := s.Roster.Find(turn.Agent)
 	if err != nil {
 		return llm.Answer{}, err
 	}
-	system, err := s.Prompt.System(prompt.Facts{Agent: turn.Agent, Job: turn.JobTitle, Session: turn.Session, Offer: offer, Now: time.Now()})
+	offer, err := s.offer(turn, agent)
 	if err != nil {
 		return llm.Answer{}, err
 	}
+	system, err := s.Prompt.System(prompt.Facts{Agent: agent, Job: turn.JobTitle, Task: turn.Task, Root: turn.root(), Offer: offer, Now: time.Now()})
+	if err != nil {
+		return llm.Answer{}, err
+	}
+	record.Model = cmp.Or(record.Model, agent.Model)
 	req := llm.Request{Model: record.Model, System: s.Mask(system), Tools: toolDefs(offer)}
 	s.around = llm.Estimate(system) + llm.EstimateTools(req.Tools)
 	budget := s.budget(record.Model) - s.around
@@ -108,7 +114,7 @@ func (s *session) stream(ctx context.Context, turn Turn, req llm.Request) (llm.A
 			return
 		}
 		text.WriteString(d.Text)
-		if turn.Job == "" {
+		if !turn.Unseen() {
 			s.View.Show(Streaming{Turn: turn, Text: text.String()})
 		}
 	})
@@ -128,7 +134,7 @@ func toolDefs(o *tools.Offer) []llm.ToolDef {
 }
 
 // messages reads the pictures of what fits. One that is no longer there, or no longer a picture file of the workspace, is
-// left out.
+// left out, and so is one that would unpack to too much at the service's.
 func (s *session) messages(lines []line) []llm.Message {
 	out := make([]llm.Message, 0, len(lines))
 	for _, l := range lines {
@@ -136,6 +142,7 @@ func (s *session) messages(lines []line) []llm.Message {
 			data, err := s.readPicture(picture.Path)
 			if err != nil {
 				s.log.Debug("leaving out a picture", "err", err)
+				l.Text += "\n[a picture belongs here that can't be shown to you: " + err.Error() + "]"
 				continue
 			}
 			l.Images = append(l.Images, llm.Image{MIME: picture.MIME, Data: data})
@@ -167,7 +174,10 @@ func (s *session) readPicture(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	if info.Size() > maxPicture {
-		return nil, fmt.Errorf("%s is larger than 5 MB", path)
+		return nil, fmt.Errorf("%s is larger than %d MB", path, maxPicture>>20)
+	}
+	if err := tools.CheckPicture(f, info.Size()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return io.ReadAll(io.LimitReader(f, maxPicture))
 }

@@ -90,21 +90,30 @@ func (s *session) cutOff(turn Turn) (bool, error) {
 	if turn.Job == "" || turn.State == Stopping {
 		return false, nil
 	}
-	open := openCalls(s.entries, turn.ID)
-	decidable := false
-	err := s.DB.View(func(tx *store.Tx) error {
-		for _, c := range open {
-			e, known, err := tools.LatestExecution(tx, c.id)
-			if err != nil {
-				return err
-			}
-			if known && (e.State == tools.AwaitingApproval || e.State == tools.Running && e.Effect == tools.Write) {
-				decidable = true
-			}
-		}
-		return nil
+	waits := false
+	err := s.DB.View(func(tx *store.Tx) (err error) {
+		waits, err = decidable(tx, s.entries, turn.ID)
+		return err
 	})
-	return !decidable, err
+	return !waits, err
+}
+
+// decidable says whether a turn from before a restart, or a sub-agent of it, has a call for a person to decide.
+func decidable(tx *store.Tx, entries []Entry, turn store.TurnID) (bool, error) {
+	for _, c := range openCalls(entries, turn) {
+		e, known, err := tools.LatestExecution(tx, c.id)
+		if err != nil || known && (e.State == tools.AwaitingApproval || e.State == tools.Running && e.Effect == tools.Write) {
+			return err == nil, err
+		}
+		nested, err := transcripts.All(tx, store.Prefix(store.SessionID(c.id)))
+		if err != nil {
+			return false, err
+		}
+		if below, err := decidable(tx, nested, store.TurnID(c.id)); err != nil || below {
+			return below, err
+		}
+	}
+	return false, nil
 }
 
 // interruptRuns closes runs that no turn carries on.

@@ -19,6 +19,7 @@ import (
 	"nod/agent/llm"
 	"nod/agent/llm/scripted"
 	"nod/agent/prompt"
+	"nod/agent/roster"
 	"nod/approvals"
 	"nod/scheduler"
 	"nod/store"
@@ -123,7 +124,8 @@ func (r *rig) build() {
 	r.driver = NewDriver(Config{
 		DB: r.db, Model: r.client, Registry: registry, Executor: tools.NewExecutor(r.db, r.gate, log), Gate: r.gate, Rules: rules,
 		Jobs: r.jobs, View: r.view, Workspace: r.workspace, Log: log, Rounds: r.rounds, Spending: r.spending,
-		Prompt: &prompt.Builder{DB: r.db, Home: filepath.Join(r.dir, "home"), Workspace: r.workspace, Zone: time.UTC},
+		Prompt: &prompt.Builder{DB: r.db, Workspace: r.workspace, Zone: time.UTC},
+		Roster: roster.New(filepath.Join(r.dir, "home", "agents"), log),
 		Home: func(*store.Tx) (Home, error) {
 			return Home{Address: here, Deciders: []store.UserID{owner}}, nil
 		},

@@ -3,15 +3,19 @@ package agent
 import (
 	"time"
 
+	"nod/agent/roster"
 	"nod/approvals"
 	"nod/store"
 	"nod/tools"
 	"nod/tools/chat"
 )
 
-// offerIn picks the tools that a scope has now: those of the profile, its ports and active groups that no rule denies.
-func (d *Driver) offerIn(tx *store.Tx, scope tools.Scope) (*tools.Offer, error) {
-	v := tools.Visibility{Scope: scope}
+// offerIn picks the tools that an agent has now: those of the profile, the scope's ports and active groups, and its own
+// list, that no rule denies.
+func (d *Driver) offerIn(tx *store.Tx, scope tools.Scope, agent roster.Agent) (*tools.Offer, error) {
+	v := tools.Visibility{Scope: scope, Only: func(tool string) bool {
+		return agent.Allows(tool) && !(agent.Kind == roster.System && tool == tools.AskUserClarification)
+	}}
 	var err error
 	if v.Groups, err = chat.ActiveGroups(tx, scope.Session); err != nil {
 		return nil, err
@@ -31,5 +35,9 @@ func (d *Driver) Offered(tx *store.Tx, at store.Address) (*tools.Offer, error) {
 	if !ok {
 		s = Session{Address: at, Source: approvals.Telegram, Agent: MainAgent, Created: time.Now()}
 	}
-	return d.offerIn(tx, d.scope(Turn{Session: s.ID, Address: at, Agent: s.Agent, Source: s.Source}))
+	agent, err := d.Roster.Find(s.Agent)
+	if err != nil {
+		return nil, err
+	}
+	return d.offerIn(tx, d.scope(Turn{Session: s.ID, Address: at, Agent: s.Agent, Source: s.Source}), agent)
 }

@@ -22,10 +22,11 @@ type Session struct {
 	Summary string `json:"summary,omitempty"`
 	Keep    uint64 `json:"keep,omitempty"`
 	Compact bool   `json:"compact,omitempty"` // a person asked for a compaction, which is still to come
-	// Usage adds up every answer, by model; LastIn and LastOut are the tokens of the last one, Window its model's.
+	// Usage adds up every answer, by model, also of those who work for the session; LastIn and LastOut are the tokens of the last one, Window its model's.
 	Usage   map[string]llm.Usage `json:"usage,omitempty"`
 	LastIn  int                  `json:"last_in,omitempty"`
 	LastOut int                  `json:"last_out,omitempty"`
+	Lineage
 }
 
 // TurnState is where a turn stands.
@@ -66,6 +67,11 @@ type Turn struct {
 	Run      store.RunID `json:"run,omitempty"`
 	Payer    store.RunID `json:"payer,omitempty"`  // the run under whose cap on spending this falls; also of turns that it began
 	Faults   int         `json:"faults,omitempty"` // rounds in a row in which no call could be read
+	// Context is the run context as it was when the turn began.
+	Context RunContext `json:"context,omitzero"`
+	// Answer is what the caller of a sub-agent, or the parent of a task, is told of its end.
+	Answer string `json:"answer,omitempty"`
+	Lineage
 }
 
 // Entry is one line of a transcript.

@@ -166,7 +166,7 @@ func TestAStopIsNotForgottenOverARestart(t *testing.T) {
 		card := r.card(0)
 		r.end()
 		r.offline(func(tx *store.Tx) error { // no driver runs
-			_, err := NewDriver(Config{}).Stop(tx, here)
+			_, err := r.driver.Stop(tx, here)
 			return err
 		})
 		r.view.reset()

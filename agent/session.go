@@ -23,6 +23,7 @@ type session struct {
 	last    uint64  // the last entry read
 	around  int     // what stood around the history in the last request: instructions and tools, in estimated tokens
 	till    till
+	passing bool // it works for another session, and is over with its turn
 
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc // of the turn or compaction under way
@@ -62,7 +63,9 @@ func (s *session) run(ctx context.Context) {
 				return
 			}
 		case <-s.wakeup:
-			again = s.work(ctx)
+			if again = s.work(ctx); again == nil && s.passing && s.retire(s) {
+				return
+			}
 		case <-again:
 			if again = time.After(retryTime); s.writable() {
 				again = s.work(ctx)
@@ -112,7 +115,7 @@ func (s *session) guarded(ctx context.Context, turn Turn) (goOn bool) {
 	defer cancel(nil)
 	s.set(turn.ID, cancel)
 	defer s.set("", nil)
-	s.till.payer = turn.Payer
+	s.till.payer, s.passing = turn.Payer, turn.Parent != ""
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("a turn panicked", "turn", turn.ID, "err", fmt.Sprint(p), "stack", stack())

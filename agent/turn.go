@@ -119,10 +119,12 @@ func (s *session) steer(turn Turn) (took bool, err error) {
 		}
 		var ids []store.MessageID
 		for _, in := range inputs {
-			if _, err := store.Append(tx, transcripts, s.id, s.entry(in, turn.ID)); err != nil {
+			if err := s.file(tx, s.id, in, turn.ID); err != nil {
 				return err
 			}
-			ids = append(ids, in.Message)
+			if in.Report == nil {
+				ids = append(ids, in.Message)
+			}
 		}
 		if err := s.takeOver(tx, turn.ID, inputs); err != nil {
 			return err
@@ -166,7 +168,8 @@ func (s *session) record(turn Turn, answer llm.Answer) (Turn, error) {
 	return turn, nil
 }
 
-// refresh takes over what others change of a stored turn: the mark that a person stopped it, and the move of its group.
+// refresh takes over what is changed of a stored turn beside its rounds: the mark that a person stopped it, the move of its
+// group, and whose it is.
 func (t *Turn) refresh(tx *store.Tx) error {
 	stored, ok, err := turns.Get(tx, t.ID)
 	if err != nil || !ok {
@@ -210,10 +213,10 @@ func (s *session) keepAnswer(tx *store.Tx, turn Turn, answer llm.Answer) (Sessio
 			return record, err
 		}
 	}
-	if record.Usage == nil {
-		record.Usage = map[string]llm.Usage{}
+	record.use(answer.Model, answer.Usage)
+	if err := charge(tx, record.Lineage, answer.Model, answer.Usage); err != nil {
+		return record, err
 	}
-	record.Usage[answer.Model] = record.Usage[answer.Model].Plus(answer.Usage)
 	if answer.Usage.In > 0 { // an answer that was cut has none
 		record.LastIn, record.LastOut = answer.Usage.In, answer.Usage.Out
 	}
@@ -298,7 +301,13 @@ func (s *session) breakOff(turn Turn, partial llm.Answer, cause error) error {
 // close ends a turn's records: its session is free, its job's run is over, and the mail that waits begins the next. What
 // a stop keeps back waits for another message; what belongs to an address that has a fresh session goes there.
 func (s *session) close(tx *store.Tx, turn Turn, record Session, summary string, cause error) error {
+	if turn.Parent != "" {
+		turn.Answer = summary
+	}
 	if err := turns.Put(tx, turn.ID, turn); err != nil {
+		return err
+	}
+	if err := s.part(tx, turn); err != nil {
 		return err
 	}
 	record.Turn = ""
@@ -324,6 +333,35 @@ func (s *session) close(tx *store.Tx, turn Turn, record Session, summary string,
 		return err
 	}
 	return s.begin(tx, &record, inputs)
+}
+
+// part ends what ties a turn to other agents: who still works for it is stopped, and whoever it worked for is told.
+func (s *session) part(tx *store.Tx, turn Turn) error {
+	tx.OnCommit(func() { s.ended(turn.ID) })
+	children, err := childrenOf(tx, s.id)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if child.Nested() {
+			if _, err := s.stop(tx, child, everything); err != nil {
+				return err
+			}
+		}
+	}
+	if turn.Parent == "" {
+		return nil
+	}
+	if err := offspring.Delete(tx, turn.key(s.id)); err != nil {
+		return err
+	}
+	if !turn.reports() {
+		return nil
+	}
+	if err := s.Gate.EndSession(tx, s.id); err != nil {
+		return err
+	}
+	return s.report(tx, turn)
 }
 
 func stack() string { return string(debug.Stack()) }

@@ -2,7 +2,10 @@ package agent
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"image"
+	"image/png"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -357,23 +360,42 @@ func TestMODEL7DelaysAreShown(t *testing.T) {
 	})
 }
 
+// picture is a PNG of a size.
+func picture(t *testing.T, width, height int) string {
+	t.Helper()
+	var b strings.Builder
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestPicturesAreShownToTheModel, S-E1: but for those that are gone, secret, or would unpack to too much.
 func TestPicturesAreShownToTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.file("uploads/a.png", "A")
-		r.file("uploads/c.png", "C")
+		a, c := picture(t, 1, 1), picture(t, 2, 2)
+		r.file("uploads/a.png", a)
+		r.file("uploads/c.png", c)
+		r.file("uploads/bomb.png", strings.Replace(a, "\x00\x00\x00\x01\x00\x00\x00\x01", "\x00\x00\xff\xff\x00\x00\xff\xff", 1))
 		r.file("secrets/key.png", "KEY")
 		in := message(here, "what is this?")
-		for _, name := range []string{"uploads/a.png", "uploads/gone.png", "secrets/key.png", "uploads/c.png"} {
+		for _, name := range []string{"uploads/a.png", "uploads/gone.png", "secrets/key.png", "uploads/bomb.png", "uploads/c.png"} {
 			in.Files = append(in.Files, Attachment{Path: name, Kind: "photo", MIME: "image/png", Size: 1})
 		}
 		in.Files = append(in.Files, Attachment{Path: "uploads/a.txt", Kind: "document", MIME: "text/plain", Size: 1})
 		r.script.Push(scripted.Say("two pictures"))
 		r.submit(in)
 		r.answered("two pictures")
-		want := []string{"data:image/png;base64,QQ==", "data:image/png;base64,Qw=="}
-		if diff := cmp.Diff(want, r.requests(1)[0].Messages[0].Images); diff != "" {
+		asked := r.requests(1)[0].Messages[0]
+		want := []string{
+			"data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(a)), "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(c)),
+		}
+		if diff := cmp.Diff(want, asked.Images); diff != "" {
 			t.Error(diff)
+		}
+		if n := strings.Count(asked.Text, "can't be shown to you"); n != 3 {
+			t.Errorf("the model is told of %d pictures that it is not shown: %s", n, asked.Text)
 		}
 	})
 }
@@ -381,7 +403,7 @@ func TestPicturesAreShownToTheModel(t *testing.T) {
 func TestPicturesThatTheServiceRefusesAreLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.file("uploads/a.png", "no picture")
+		r.file("uploads/a.png", picture(t, 1, 1))
 		in := message(here, "what is this?")
 		in.Files = []Attachment{{Path: "uploads/a.png", Kind: "photo", MIME: "image/png", Size: 1}}
 		bad := scripted.Fail(400, "invalid_image", "Invalid image.")

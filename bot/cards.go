@@ -183,10 +183,12 @@ func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, 
 // asked names what a call would do.
 func asked(r approvals.Request) string {
 	where := touched(r)
-	switch r.Tool {
-	case tools.ExecuteTask:
+	switch {
+	case r.Tool == tools.ExecuteTask && r.MustAsk:
 		return "Schedule this job? (" + r.Tool + ")"
-	case tools.Restart:
+	case r.Tool == tools.ExecuteTask || r.Tool == tools.ExecuteSubtask:
+		return "Give this to another agent? (" + r.Tool + ")"
+	case r.Tool == tools.Restart:
 		return "Restart nod? (" + r.Tool + ")"
 	}
 	switch r.Subject.Kind {
@@ -280,7 +282,7 @@ func cardNotes(p approvals.Pending, pages, page int) []string {
 		notes = append(notes, fmt.Sprintf("Page %d of %d. Approve is on the last one.", page+1, pages))
 	}
 	switch {
-	case p.Kind != approvals.Asked || p.Question.Secret != "":
+	case p.Kind != approvals.Asked || p.Question.TypedSecret():
 	case len(p.Question.Options) > 0:
 		notes = append(notes, "Tap an answer, or write your own.")
 	default:
@@ -299,10 +301,10 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 	if when.IsZero() {
 		when = p.Ended
 	}
-	sign := " by " + nameOr(by.Name, "you") + ", " + clock(when)
+	sign := " by " + nameOr(by.Name, "you") + ", " + v.clock(when)
 	switch p.State {
 	case approvals.Nodded, approvals.Used:
-		return "✅ Approved" + sign + approvedBeyond(p, when), nil
+		return "✅ Approved" + sign + approvedBeyond(p, v.clock(when.Add(15*time.Minute))), nil
 	case approvals.Rejected:
 		if p.Reason != "" {
 			return "❌ Rejected" + sign + ": " + p.Reason, nil
@@ -315,19 +317,19 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 	case approvals.Skipped:
 		return "⏭ Skipped" + sign, nil
 	case approvals.Expired:
-		return "⌛ Expired, " + clock(when) + ". It was not run.", nil
+		return "⌛ Expired, " + v.clock(when) + ". It was not run.", nil
 	}
 	if _, stopped := strings.CutPrefix(p.Reason, "Cancelled: "); stopped {
-		return "⏹ Stopped, " + clock(when) + map[bool]string{true: ". It was not run."}[p.Kind == approvals.Approval], nil
+		return "⏹ Stopped, " + v.clock(when) + map[bool]string{true: ". It was not run."}[p.Kind == approvals.Approval], nil
 	}
-	return "⏹ Withdrawn, " + clock(when) + ": " + strings.TrimSuffix(nameOr(p.Reason, "no longer needed"), ".") + ".", nil
+	return "⏹ Withdrawn, " + v.clock(when) + ": " + strings.TrimSuffix(nameOr(p.Reason, "no longer needed"), ".") + ".", nil
 }
 
-// approvedBeyond says what else a nod has let through.
-func approvedBeyond(p approvals.Pending, when time.Time) string {
+// approvedBeyond says what else a nod has let through; until is when ⏱ ends.
+func approvedBeyond(p approvals.Pending, until string) string {
 	switch calls := capital(p.Request.Category) + " calls"; p.Verb {
 	case approvals.VerbGrant15:
-		return ". " + calls + " pass until " + clock(when.Add(15*time.Minute)) + "; see /grants."
+		return ". " + calls + " pass until " + until + "; see /grants."
 	case approvals.VerbGrantSession:
 		return ". " + calls + " pass for this session; see /grants."
 	case approvals.VerbAlways:

@@ -36,14 +36,17 @@ const (
 	leftOutText       = "A command takes no file, so what came with it was not kept. Send it without a command."
 )
 
-func jobHead(title string) string { return "📅 " + title }
+func jobHead(title string) string  { return "📅 " + title }
+func taskHead(title string) string { return "🚀 " + title }
 
 // originLine says what began the turn that a card comes from, where that is no message that its reader has typed.
 func originLine(r approvals.Request) string {
 	name := nameOr(r.Origin.Name, r.Job)
 	switch {
-	case r.Job != "":
+	case r.Job != "" && r.Source == approvals.Cron:
 		return "For the job " + r.Job
+	case r.Job != "":
+		return "For the task " + r.Job
 	case r.Origin.Kind == approvals.FromForward:
 		return "After a forwarded message from " + nameOr(name, "somebody")
 	case r.Origin.Kind == approvals.FromWordless:
@@ -94,6 +97,9 @@ func stoppedText(e agent.TurnStopped) string {
 	}
 	for _, c := range calls {
 		label, _ := render.Visible(c.Short)
+		if c.Agent != e.Turn.Agent {
+			label = c.Agent + ": " + label
+		}
 		fmt.Fprintf(&b, "\n%s %s", stateIcon(c.State), strings.ReplaceAll(label, "`", ""))
 		switch {
 		case c.State == tools.Rejected, c.State == tools.Cancelled && c.Began.IsZero():

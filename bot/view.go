@@ -30,6 +30,7 @@ type View struct {
 	out    *outbox.Outbox
 	access Access
 	masked *secrets.Redactor
+	zone   *time.Location // of the times of day that people are told
 	log    *slog.Logger
 
 	mu    sync.Mutex
@@ -65,13 +66,19 @@ type progressLine struct {
 	html  string
 	text  string
 	waits bool // for a person: a card tells of it
+	run   store.CallID // of the record that runs; "" when none does
+	far   string       // how far it is
 	file  keyboard.File
+	// Of a sub-agent's call: the one that began it, how deep it is, and whether it is shown no more.
+	under  store.CallID
+	depth  int
+	folded bool
 }
 
 // NewView wires a view. The redactor takes secrets out of what is shown while it is being written; what is kept in a
 // transcript had them taken out before. Cards show what would run as it is: the person who decides must see it.
-func NewView(db *store.DB, out *outbox.Outbox, redactor *secrets.Redactor, log *slog.Logger) *View {
-	return &View{db: db, out: out, masked: redactor, log: log, turns: map[store.TurnID]*turnView{}}
+func NewView(db *store.DB, out *outbox.Outbox, redactor *secrets.Redactor, zone *time.Location, log *slog.Logger) *View {
+	return &View{db: db, out: out, masked: redactor, zone: zone, log: log, turns: map[store.TurnID]*turnView{}}
 }
 
 func answerSlot(id store.TurnID) outbox.Slot { return outbox.Slot("turn/" + string(id) + "/answer") }
@@ -82,6 +89,9 @@ func progressSlot(id store.TurnID) outbox.Slot {
 
 // Emit shows what stays. It implements agent.View.
 func (v *View) Emit(tx *store.Tx, e agent.Event) error {
+	if v.helper(tx, e) {
+		return nil
+	}
 	switch e := e.(type) {
 	case agent.TurnBegan:
 		tx.OnCommit(func() { v.began(e) })
@@ -130,6 +140,8 @@ func (v *View) Show(e agent.Event) {
 		v.streaming(e)
 	case agent.Delayed:
 		v.delayed(e)
+	case agent.Progressed:
+		v.progressed(e)
 	case agent.Ending:
 		v.ending(e)
 	}
@@ -152,7 +164,7 @@ func (v *View) began(e agent.TurnBegan) {
 	defer v.mu.Unlock()
 	t := v.turnOf(e.Turn)
 	for _, call := range e.Calls {
-		t.note(call)
+		t.note(call, e.Turn)
 	}
 	v.type_(t)
 	if len(e.Calls) > 0 {
@@ -160,19 +172,26 @@ func (v *View) began(e agent.TurnBegan) {
 	}
 }
 
-// turnOf is the state of a turn, made when it is first heard of.
+// turnOf is the state of a turn, made when it is first heard of. A sub-agent's is that of the turn above all.
 func (v *View) turnOf(turn agent.Turn) *turnView {
 	t := v.turns[turn.ID]
-	if t == nil {
+	switch {
+	case t != nil:
+		return t
+	case turn.Nested():
+		above := turn
+		above.ID, above.Lineage = turn.Top, agent.Lineage{Task: turn.Task, Background: turn.Background}
+		t = v.turnOf(above)
+	default:
 		t = &turnView{turn: turn}
-		v.turns[turn.ID] = t
 	}
+	v.turns[turn.ID] = t
 	return t
 }
 
 // type_ shows "typing…" until quiet.
 func (v *View) type_(t *turnView) {
-	if t.typing == nil && t.turn.Job == "" {
+	if t.typing == nil && !t.turn.Unseen() {
 		t.typing = v.out.Typing(t.turn.Address)
 	}
 }
@@ -217,6 +236,36 @@ func (v *View) delayed(e agent.Delayed) {
 	v.progress(t)
 }
 
+// maxFar bounds what is shown of a call's progress, in characters.
+const maxFar = 80
+
+// progressed shows how far a call is. While it waits for an answer nobody is typing but the person.
+func (v *View) progressed(e agent.Progressed) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	t := v.turns[e.Turn.ID]
+	switch {
+	case t == nil: // it comes late
+		return
+	case e.Progress.Text == "" && e.Progress.Asking:
+		t.quiet()
+		return
+	case e.Progress.Text == "":
+		v.type_(t)
+		return
+	}
+	for i := range t.lines {
+		if t.lines[i].run == e.Progress.Call {
+			shown, _ := render.Visible(e.Progress.Text)
+			if r := []rune(shown); len(r) > maxFar {
+				shown = string(r[:maxFar-1]) + "…"
+			}
+			t.lines[i].far = " · " + shown
+			v.progress(t)
+		}
+	}
+}
+
 // commented moves what was said before calls into the progress message, and keeps a line for each of the calls, so that
 // they stand in their order. A preview that showed the text as an answer is taken back.
 func (v *View) commented(tx *store.Tx, e agent.Commented) error {
@@ -259,7 +308,7 @@ func (v *View) callChanged(e agent.CallChanged) {
 	defer v.mu.Unlock()
 	t := v.turnOf(e.Turn)
 	t.notice.now = ""
-	t.note(e.Call)
+	t.note(e.Call, e.Turn)
 	if e.Call.State == tools.AwaitingApproval {
 		t.quiet()
 	} else {
@@ -272,7 +321,7 @@ func (v *View) callChanged(e agent.CallChanged) {
 var quietTools = []string{tools.AskUserClarification}
 
 // note adds a call's line, or changes the one it has.
-func (t *turnView) note(call tools.Execution) {
+func (t *turnView) note(call tools.Execution, turn agent.Turn) {
 	if slices.Contains(quietTools, call.Tool) {
 		return
 	}
@@ -281,6 +330,9 @@ func (t *turnView) note(call tools.Execution) {
 		id = call.Repeats
 	}
 	label, _ := render.Visible(call.Short)
+	if turn.Nested() {
+		label = turn.Agent + ": " + label
+	}
 	line := progressLine{
 		call:  id,
 		html:  stateIcon(call.State) + " " + labelHTML(label),
@@ -288,13 +340,19 @@ func (t *turnView) note(call tools.Execution) {
 		waits: call.State == tools.AwaitingApproval,
 		file:  fileOfCall(call),
 	}
+	if call.State == tools.Running {
+		line.run = call.Call
+	}
+	if turn.Nested() {
+		line.under, line.depth = turn.Call, turn.Depth
+	}
 	for i := range t.lines {
 		if t.lines[i].call == id {
 			t.lines[i] = line
 			return
 		}
 	}
-	t.lines = append(t.lines, line)
+	t.insert(line)
 }
 
 // labelHTML shows what stands between backticks as code.
@@ -310,11 +368,11 @@ func labelHTML(label string) string {
 func (t *turnView) filled() []progressLine {
 	lines := make([]progressLine, 0, len(t.lines))
 	for _, l := range t.lines {
-		if l.text != "" {
+		if l.text != "" && !l.folded {
 			lines = append(lines, l)
 		}
 	}
-	return lines
+	return newest(lines)
 }
 
 // maxLines is how many lines a progress message has: what is older is counted.
@@ -334,7 +392,7 @@ func (t *turnView) content() outbox.Content {
 		html, plain = append(html, render.Escape(head)), append(plain, head)
 	}
 	for _, l := range lines {
-		html, plain = append(html, l.html), append(plain, l.text)
+		html, plain = append(html, l.html+render.Escape(l.far)), append(plain, l.text+l.far)
 	}
 	if notice := cmp.Or(t.notice.now, t.notice.later); notice != "" {
 		html, plain = append(html, render.Escape(notice)), append(plain, notice)
@@ -345,7 +403,7 @@ func (t *turnView) content() outbox.Content {
 // progress shows the progress message, at the pace that the outbox allows. Jobs show none until they ask for something,
 // and what only waits for a person has its card.
 func (v *View) progress(t *turnView) {
-	if c := t.content(); t.turn.Job == "" && t.moves() {
+	if c := t.content(); !t.turn.Unseen() && t.moves() {
 		t.wanted = true
 		v.out.Preview(progressSlot(t.turn.ID), t.turn.Address, c)
 	}
@@ -360,11 +418,11 @@ func (t *turnView) moves() bool {
 func (v *View) beforeCard(tx *store.Tx, p approvals.Pending) error {
 	v.mu.Lock()
 	var c outbox.Content
-	if t := v.turns[p.Request.Turn]; t != nil && t.turn.Address == p.Request.Cards && t.turn.Job == "" && t.moves() {
-		c = t.content()
+	slot := progressSlot(p.Request.Turn)
+	if t := v.turns[p.Request.Turn]; t != nil && t.turn.Address == p.Request.Cards && !t.turn.Unseen() && t.moves() {
+		c, slot = t.content(), progressSlot(t.turn.ID)
 	}
 	v.mu.Unlock()
-	slot := progressSlot(p.Request.Turn)
 	if _, shown, err := v.out.Slot(tx, slot); err != nil || shown || c.Plain == "" {
 		return err
 	}
@@ -435,8 +493,11 @@ func (v *View) brokenOff(tx *store.Tx, turn agent.Turn, partial, text string) er
 
 // ended closes a turn that has no answer.
 func (v *View) ended(tx *store.Tx, turn agent.Turn, text string) error {
-	if turn.JobTitle != "" {
+	switch {
+	case turn.JobTitle != "":
 		text = jobHead(turn.JobTitle) + "\n" + text
+	case turn.Task != "":
+		text = taskHead(turn.Task) + "\n" + text
 	}
 	return v.close(tx, turn, outbox.Item{
 		To: turn.Address, Slot: answerSlot(turn.ID), HTML: render.Escape(text), Plain: text, ReplyTo: replyTo(turn),
@@ -450,7 +511,7 @@ func (v *View) close(tx *store.Tx, turn agent.Turn, last ...outbox.Item) error {
 	var c outbox.Content
 	wanted := false
 	var files []keyboard.File
-	if t := v.turns[turn.ID]; t != nil && turn.Job == "" {
+	if t := v.turns[turn.ID]; t != nil && !turn.Unseen() {
 		t.notice.now = ""
 		if turn.State == agent.Failed { // what went wrong is told by itself
 			t.notice.later = ""
@@ -484,9 +545,21 @@ func (v *View) close(tx *store.Tx, turn agent.Turn, last ...outbox.Item) error {
 func (v *View) forget(turn agent.Turn) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if t := v.turns[turn.ID]; t != nil {
-		t.quiet()
-		delete(v.turns, turn.ID)
+	v.drop(turn.ID)
+}
+
+// drop forgets a turn, and with the turn above all what is left of its sub-agents'.
+func (v *View) drop(id store.TurnID) {
+	t := v.turns[id]
+	delete(v.turns, id)
+	if t == nil || t.turn.ID != id {
+		return
+	}
+	t.quiet()
+	for other, view := range v.turns {
+		if view == t {
+			delete(v.turns, other)
+		}
 	}
 }
 
@@ -518,7 +591,7 @@ func (v *View) Restored(tx *store.Tx) error { return v.sayHome(tx, restoredText,
 
 // Gap tells the owner that what was sent between two times may be lost.
 func (v *View) Gap(tx *store.Tx, from, to time.Time) error {
-	return v.sayHome(tx, gapText(from, to), false)
+	return v.sayHome(tx, gapText(from.In(v.zone), to.In(v.zone)), false)
 }
 
 // UpdateLost tells a person whose message could not be handled, in the commit that gives it up.
@@ -537,4 +610,4 @@ func (v *View) UpdateLost(tx *store.Tx, group []models.Update) {
 }
 
 // clock is a time of day as cards show it.
-func clock(t time.Time) string { return t.Local().Format("15:04") }
+func (v *View) clock(t time.Time) string { return t.In(v.zone).Format("15:04") }

@@ -41,6 +41,7 @@ package store
 //	invitations      hash of a code         open pairing code                    bot
 //	settings         name                   home chat, enrolled groups           bot
 //	secrets          name                   encrypted value                      tools/secrets
+//	plugins          plugin                 settings                             tools/plugins
 //	ref_key          "key"                  key of sealed references             tools/refs
 //	groups           chat                   group that the bot has been in       bot
 //	join_links       link                   whom a link into a group is for      bot
@@ -56,7 +57,7 @@ var buckets = []string{
 	"inbox", "inbox_dead", "inbox_seen",
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
 	"outages", "mounts", "recent_messages", "people", "invitations", "settings",
-	"secrets", "ref_key",
+	"plugins", "secrets", "ref_key",
 	"groups", "join_links",
 	"mcp_servers", "mcp_switches", "mcp_known",
 }

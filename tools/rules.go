@@ -46,6 +46,10 @@ func SeededRules(w *Workspace) []approvals.Rule {
 	for _, plumbing := range []string{AskUserClarification, WriteTodos, UpdateScratchpad, ActivateTools, ExecuteTask, ExecuteSubtask, ReadAgentResult, Notify, ReadNotification, ListItems, ListSecrets, GroupList, GroupMemberCandidates} {
 		rules = append(rules, approvals.Rule{Tool: plumbing, Action: approvals.ActionAllow, Note: "changes nothing outside of the conversation"})
 	}
+	// telegram_send_message asks by itself for any other conversation.
+	for _, told := range []string{SendVoiceMessage, ImageGenerate, ImageGenerateProvidersList, TelegramSendMessage} {
+		rules = append(rules, approvals.Rule{Tool: told, Action: approvals.ActionAllow, Note: "goes only into the conversation that asked for it"})
+	}
 	return append(rules, approvals.Rule{
 		Priority: approvals.PriorityCatchAll, Tool: "*", Action: approvals.ActionRequire, Note: "everything else asks",
 	})

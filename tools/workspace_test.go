@@ -246,7 +246,8 @@ func TestSeededRules(t *testing.T) {
 		{tools.Restart, "", approvals.ActionRequire},
 		{tools.WriteTodos, "", approvals.ActionAllow},
 		{tools.ListItems, "", approvals.ActionAllow},
-		{tools.ExecuteTask, "", approvals.ActionRequire},
+		{tools.ExecuteTask, "", approvals.ActionAllow}, // a job asks by itself
+		{tools.ExecuteSubtask, "", approvals.ActionAllow},
 		{"mcp__x__y", "", approvals.ActionRequire},
 	}
 	for _, tt := range tests {

@@ -1,61 +1,54 @@
-// Package prompt writes what stands around a conversation: the agent's instructions, the owner's notes, and the facts of
-// the moment. It owns the templates. It reads files at the time of use, so that an edit works from the next answer on,
-// and leaves the history and what fits to package agent.
+// Package prompt writes what stands around a conversation: the agent's text, guidance on its tools, the owner's notes, and
+// the facts of the moment. It reads notes at the time of use, so that an edit works from the next answer on, and leaves who
+// the agents are to agent/roster, and the history and what fits to package agent.
 package prompt
 
 import (
-	"embed"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"nod/agent/roster"
 	"nod/store"
 	"nod/tools"
 	"nod/tools/chat"
 )
 
-//go:embed templates/*.md
-var templates embed.FS
-
-// Limits of what is taken into a prompt, in bytes.
-const (
-	maxAgentText = 64 << 10
-	maxNotes     = 16 << 10
-)
+// maxNotes bounds what is taken from one file of notes, in bytes.
+const maxNotes = 16 << 10
 
 // Builder writes prompts.
 type Builder struct {
 	DB        *store.DB
-	Home      string // NOD_HOME: agents/<id>.md there replaces an agent's text
 	Workspace *tools.Workspace
 	Zone      *time.Location
 }
 
 // Facts are what a prompt depends on.
 type Facts struct {
-	Agent   string
-	Job     string // the job's title, in a job's run
-	Session store.SessionID
-	Offer   *tools.Offer
-	Now     time.Time
+	Agent roster.Agent
+	Job   string          // the job's title, in a job's run
+	Task  string          // the task's title, in one that runs in the background
+	Root  store.SessionID // whose scratchpad is shown
+	// Fragments are the run context's own words, and Dir is its folder within the workspace.
+	Fragments []string
+	Dir       string
+	Offer     *tools.Offer
+	Now       time.Time
 }
 
 // System is the text before the history. What changes least stands first, so that a service can cache it.
 func (b *Builder) System(f Facts) (string, error) {
-	text, err := b.agentText(f.Agent)
-	if err != nil {
-		return "", err
-	}
-	parts := []string{text, guidance(f)}
+	parts := []string{f.Agent.Text, guidance(f)}
+	parts = append(parts, f.Fragments...)
 	for _, name := range []string{"AGENTS.md", "memory/MEMORY.md"} {
 		parts = append(parts, b.notes(name))
 	}
-	pad, err := b.scratchpad(f.Session)
+	pad, err := b.scratchpad(f.Root)
 	if err != nil {
 		return "", err
 	}
@@ -71,22 +64,6 @@ func joinParts(parts []string) string {
 		}
 	}
 	return strings.Join(kept, "\n\n")
-}
-
-// agentText is the owner's replacement of an agent's text, or ours.
-func (b *Builder) agentText(id string) (string, error) {
-	f, err := os.DirFS(b.Home).Open("agents/" + id + ".md")
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = templates.Open("templates/" + id + ".md")
-	}
-	text := ""
-	if err == nil {
-		text, err = readBounded(f, maxAgentText)
-	}
-	if err != nil {
-		return "", fmt.Errorf("reading the instructions of agent %s: %w", id, err)
-	}
-	return text, nil
 }
 
 // guidance is what goes for several tools at once; it names only tools that are offered.
@@ -146,14 +123,20 @@ func (b *Builder) scratchpad(session store.SessionID) (pad string, err error) {
 	if err != nil || pad == "" {
 		return "", err
 	}
-	return "# Scratchpad (yours, shared with the agents of this session)\n\n" + pad, nil
+	return "# Scratchpad (shared by the agents of this session)\n\n" + pad, nil
 }
 
 func (b *Builder) moment(f Facts) string {
 	now := f.Now.In(b.Zone)
 	text := fmt.Sprintf("# Now\n\nIt is %s, time zone %s. Your workspace is %s.", now.Format("Monday, 2 January 2006, 15:04"), b.Zone, b.Workspace.Dir())
-	if f.Job != "" {
+	if f.Dir != "" {
+		text += fmt.Sprintf(" You work in its folder %s: relative paths and commands begin there.", f.Dir)
+	}
+	switch {
+	case f.Job != "":
 		text += fmt.Sprintf(" You are running the scheduled job %q: nobody is watching.", f.Job)
+	case f.Task != "":
+		text += fmt.Sprintf(" You are working on the task %q in the background: nobody is watching.", f.Task)
 	}
 	return text
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"nod/agent/roster"
 	"nod/approvals"
 	"nod/store"
 	"nod/tools"
@@ -32,10 +33,10 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	rig := tooltest.New(t, func(w *tools.Workspace) []tools.Tool { return named(everyName...) })
 	d := &desk{T: t, rig: rig, Builder: &Builder{
-		DB: rig.DB, Home: filepath.Join(t.TempDir(), "home"), Workspace: rig.Workspace, Zone: time.FixedZone("Europe/Rome", 3600),
+		DB: rig.DB, Workspace: rig.Workspace, Zone: time.FixedZone("Europe/Rome", 3600),
 	}}
 	d.facts = Facts{
-		Agent: "main", Session: rig.Scope.Session, Now: time.Date(2026, 11, 30, 8, 5, 59, 0, time.UTC),
+		Agent: roster.Agent{ID: "main", Text: "You are nod."}, Root: rig.Scope.Session, Now: time.Date(2026, 11, 30, 8, 5, 59, 0, time.UTC),
 		Offer: rig.Registry.Offer(tools.Visibility{Scope: rig.Scope}),
 	}
 	return d
@@ -48,11 +49,6 @@ func (d *desk) system() string {
 		d.Fatal(err)
 	}
 	return text
-}
-
-func (d *desk) homeFile(name, content string) {
-	d.Helper()
-	tooltest.WriteFile(d.T, filepath.Join(d.Home, name), content)
 }
 
 // everyName are the tools that guidance may speak of.
@@ -95,38 +91,6 @@ func TestWhatChangesLeastStandsFirst(t *testing.T) {
 			t.Errorf("%q stands at %d, after what stands at %d", part, next, at)
 		}
 		at = next
-	}
-}
-
-func TestTheOwnersTextReplacesOurs(t *testing.T) {
-	d := newDesk(t)
-	d.homeFile("agents/main.md", "You are Jeeves.")
-	if got := d.system(); !strings.HasPrefix(got, "You are Jeeves.\n\n# Using your tools") || strings.Contains(got, "You are nod") {
-		t.Errorf("%.200s", got)
-	}
-	d.homeFile("agents/main.md", "You are Hudson.") // read anew each time
-	if got := d.system(); !strings.HasPrefix(got, "You are Hudson.") {
-		t.Errorf("%.200s", got)
-	}
-	d.homeFile("agents/other.md", "You are another.")
-	d.facts.Agent = "other"
-	if got := d.system(); !strings.HasPrefix(got, "You are another.") {
-		t.Errorf("%.200s", got)
-	}
-}
-
-func TestAgentTextsThatCantBeRead(t *testing.T) {
-	d := newDesk(t)
-	d.homeFile("secret.md", "KEY")
-	if err := os.MkdirAll(filepath.Join(d.Home, "agents", "folder.md"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range []string{"ghost", "folder", "../secret", "", "a\x00b"} {
-		d.facts.Agent = id
-		text, err := d.System(d.facts)
-		if err == nil || !strings.Contains(err.Error(), "reading the instructions of agent") {
-			t.Errorf("agent %q: %v %.80s", id, err, text)
-		}
 	}
 }
 
@@ -189,7 +153,7 @@ func TestScratchpadAndJob(t *testing.T) {
 		t.Error("there is a scratchpad, or a job, already")
 	}
 	rig := tooltest.NewOn(t, d.DB, func(w *tools.Workspace) []tools.Tool { return chat.Tools(w, nil) })
-	rig.Scope.Session = d.facts.Session
+	rig.Scope.Root = d.facts.Root
 	if out := rig.Call(tools.UpdateScratchpad, map[string]string{"content": "step 2 of 3"}); out.State != tools.Completed {
 		t.Fatal(out.Text)
 	}

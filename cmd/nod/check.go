@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"nod/agent/llm"
+	"nod/agent/roster"
 	"nod/bot/outbox"
 	"nod/tools/shell"
 )
@@ -44,7 +46,8 @@ func checkCommand(ctx context.Context, _ []string, out stdio) error {
 	findings := []finding{{"configuration", ok, "every setting can be used"}}
 	findings = append(findings, checkToken(ctx, cfg))
 	findings = append(findings, checkModels(ctx, cfg)...)
-	findings = append(findings, checkDatabase(ctx, cfg), checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkProcesses(), checkSandbox(cfg), checkUser())
+	findings = append(findings, checkDatabase(ctx, cfg), checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkAgents(cfg), checkProcesses(), checkSandbox(cfg), checkUser())
+	findings = append(findings, checkServers(ctx, cfg)...)
 	return printFindings(out.out, findings)
 }
 
@@ -159,6 +162,25 @@ func checkSandbox(cfg Config) finding {
 		return finding{"sandbox", problem, text}
 	}
 	return finding{"sandbox", warning, text}
+}
+
+// agentsDir is where the owner's agents are.
+func agentsDir(home string) string { return filepath.Join(home, "agents") }
+
+// checkAgents reads the owner's agents.
+func checkAgents(cfg Config) finding {
+	all, problems := roster.New(agentsDir(cfg.Home), slog.New(slog.DiscardHandler)).All()
+	var ids []string
+	for _, a := range all {
+		ids = append(ids, a.ID)
+		if a.Model != "" && !slices.ContainsFunc(cfg.Models, func(m llm.Model) bool { return m.Name == a.Model }) {
+			problems = append(problems, fmt.Errorf("agents/%s.md: there is no model %q, so it uses the first that works", a.ID, a.Model))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return finding{"agents", warning, strings.ReplaceAll(err.Error(), "\n", "; ") + "; until that is mended, what nod brings itself is used where there is such an agent"}
+	}
+	return finding{"agents", ok, strings.Join(ids, ", ")}
 }
 
 func checkUser() finding {

@@ -25,6 +25,7 @@ import (
 	"nod/scheduler"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/plugins"
 	"nod/tools/refs"
 	"nod/tools/secrets"
 	"nod/tools/shell"
@@ -132,11 +133,23 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err != nil {
 		return err
 	}
-	var registry *tools.Registry
-	groups := func() []tools.Group { return registry.Groups() }
-	if registry, err = tools.NewCatalogue(cfg.Profile, (&shelf{db: db, book: book, workspace: workspace, vault: vault, runner: runner, box: box, groups: groups, zone: cfg.Zone}).tools()...); err != nil {
+	servers, err := newServers(db, vault, runner, workspace, cfg, log)
+	if err != nil {
 		return err
 	}
+	servers.Forget = forgetServer(gate, rules)
+	options, err := plugins.Open(db, vault, cfg.Plugins)
+	if err != nil {
+		return err
+	}
+	able := capabilities{book: options, commands: plugins.Commands{Runner: runner}, transport: w.model}
+	view.Follow(options.Telegram)
+	var registry *tools.Registry
+	groups := func() []tools.Group { return registry.Groups() }
+	if registry, err = tools.NewCatalogue(cfg.Profile, (&shelf{db: db, book: book, workspace: workspace, vault: vault, runner: runner, box: box, groups: groups, servers: servers, plugins: options, zone: cfg.Zone}).tools()...); err != nil {
+		return err
+	}
+	registry.Mount(servers)
 
 	// Floor 4: the model.
 	service, err := llm.New(llm.Options{Models: cfg.Models, Transport: w.model, Log: log})
@@ -181,7 +194,7 @@ func run(ctx context.Context, w wiring) (err error) {
 	router := &bot.Router{
 		DB: db, Out: out, Mounts: mounts, View: view, Driver: driver, Gate: gate, Rules: rules, Jobs: book, Registry: registry, Models: service, Vault: vault, Home: cfg.Home, Sandbox: runner.Describe,
 		Log: log, Access: access, Groups: groupDesk, Me: me, Started: time.Now(),
-		Intake: &bot.Intake{Client: client, Wire: wire, API: cfg.API, Token: string(cfg.Token), Workspace: workspace, Log: log},
+		Intake: &bot.Intake{Client: client, Wire: wire, API: cfg.API, Token: string(cfg.Token), Workspace: workspace, Hearing: able.hearing, Log: log},
 	}
 	updates := inbox.New(db, inbox.Options{Bot: store.UserID(me.ID), Handle: router.Handle, Urgent: router.Urgent, OnDead: view.UpdateLost, OnGap: view.Gap, Drop: router.Drop, Drained: router.Drained, Log: log})
 	poller := inbox.NewPoller(updates, inbox.PollerOptions{API: cfg.API, Token: string(cfg.Token), Wire: wire, Trouble: view.Trouble, Log: log})
@@ -203,6 +216,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		{name: "the clock", run: clock.Run, limit: 250 * time.Millisecond},
 		{name: "retention", run: retention{db: db, days: cfg.KeepDays, log: log}.Run, limit: 250 * time.Millisecond},
 		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
+		{name: "the MCP servers", run: servers.Run, limit: 1500 * time.Millisecond},
 		{name: "tool discovery", run: discovery.Run, limit: 250 * time.Millisecond},
 		{name: "the alarm", run: bot.NewAlarm(db, client, log).Run, limit: 250 * time.Millisecond},
 		{name: "the gate", run: gate.Run, limit: 250 * time.Millisecond},
@@ -213,7 +227,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		}},
 	}
 	if w.control {
-		loops = append(loops, loop{name: "the control socket", run: (&control{db: db, username: me.Username, log: log, home: cfg.Home}).Run, limit: 500 * time.Millisecond})
+		loops = append(loops, loop{name: "the control socket", run: (&control{db: db, servers: servers, username: me.Username, log: log, home: cfg.Home}).Run, limit: 500 * time.Millisecond})
 	}
 	return runStaged(ctx, log, loops)
 }

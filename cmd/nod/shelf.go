@@ -7,13 +7,18 @@ import (
 	"nod/scheduler"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/agents"
 	"nod/tools/chat"
 	"nod/tools/fs"
 	"nod/tools/groups"
+	"nod/tools/image"
 	"nod/tools/jobs"
+	"nod/tools/mcp"
+	"nod/tools/plugins"
 	"nod/tools/refs"
 	"nod/tools/secrets"
 	"nod/tools/shell"
+	"nod/tools/telegram"
 )
 
 // shelf is what the built-in tools are made of.
@@ -25,6 +30,8 @@ type shelf struct {
 	runner    *shell.Runner
 	box       *refs.Box
 	groups    func() []tools.Group // the lazy groups that there are at the time
+	servers   *mcp.Manager
+	plugins   *plugins.Book
 	zone      *time.Location
 }
 
@@ -37,6 +44,11 @@ func (s *shelf) tools() []tools.Tool {
 	all = append(all, secrets.Tools(s.db, s.vault)...)
 	all = append(all, groups.Tools(s.db, s.box)...)
 	all = append(all, jobs.Tools(s.db, s.book, s.zone, agent.MainAgent)...)
-	all = append(all, jobs.ItemTools(s.db, jobs.Cron(s.db, s.book, s.zone, agent.MainAgent))...)
+	all = append(all, agents.Tools()...)
+	all = append(all, s.servers.BuiltIn()...)
+	all = append(all, s.plugins.Tools()...)
+	all = append(all, image.Tools()...)
+	all = append(all, telegram.Tools(s.db)...)
+	all = append(all, jobs.ItemTools(s.db, s.servers.Items(), s.plugins.Items(), jobs.Cron(s.db, s.book, s.zone, agent.MainAgent), agents.Items())...)
 	return all
 }

@@ -30,7 +30,7 @@ func updateScratchpad() tools.Tool {
 		Run: func(_ context.Context, call tools.Call, in scratchpadIn) (tools.Output, error) {
 			return tools.Output{
 				Text:   fmt.Sprintf("The scratchpad now holds these %d bytes.", len(in.Content)),
-				Commit: func(tx *store.Tx) error { return setScratchpad(tx, call.Scope.Session, in.Content) },
+				Commit: func(tx *store.Tx) error { return setScratchpad(tx, call.Scope.Root, in.Content) },
 			}, nil
 		},
 	})

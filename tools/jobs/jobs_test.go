@@ -127,7 +127,7 @@ func TestExecuteTaskRefuses(t *testing.T) {
 		want   string
 	}{
 		"async":              {args{"mode": "async"}, "mode"},
-		"unknown agent":      {args{"agent_id": "ghost"}, `there is no agent "ghost"; the agents are: main, researcher`},
+		"unknown agent":      {args{"agent_id": "ghost"}, `there is no agent "ghost" for jobs; these there are: main, researcher`},
 		"no schedule":        {args{"cron": ""}, "either cron"},
 		"two schedules":      {args{"at": "2100-01-01 00:00"}, "either cron"},
 		"bad zone":           {args{"timezone": "Mars/Olympus"}, "is not known"},
@@ -137,7 +137,7 @@ func TestExecuteTaskRefuses(t *testing.T) {
 		"empty title":        {args{"title": " "}, "title"},
 		"long title":         {args{"title": strings.Repeat("x", 121)}, "title"},
 		"empty prompt":       {args{"prompt": ""}, "prompt is empty"},
-		"long prompt":        {args{"prompt": strings.Repeat("x", 20_001)}, "a job takes 20000"},
+		"long prompt":        {args{"prompt": strings.Repeat("x", 20_001)}, "it takes 20000"},
 	} {
 		a := args{}
 		for k, v := range good {

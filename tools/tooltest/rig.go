@@ -79,6 +79,7 @@ func build(t testing.TB, db *store.DB, dir string, tooling func(*tools.Workspace
 		Address: store.Address{Chat: 42}, Cards: store.Address{Chat: 42}, Session: store.NewSessionID(), Turn: store.NewTurnID(),
 		Agent: "main", Source: approvals.Telegram, Origin: approvals.Origin{Kind: approvals.FromPerson}, By: Owner, Deciders: []store.UserID{Owner}, Workspace: r.Workspace,
 	}
+	r.Scope.Root = r.Scope.Session
 	return r
 }
 
