@@ -133,6 +133,22 @@ func TestBypassEnds(t *testing.T) {
 	})
 }
 
+// TestBypassWhenTheClockIsSet: a clock that is set back lengthens no bypass, and one that is set forward ends it.
+func TestBypassWhenTheClockIsSet(t *testing.T) {
+	given := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	timed, lasting := Grant{Created: given, Until: given.Add(15 * time.Minute)}, Grant{Created: given}
+	for jump, want := range map[time.Duration]bool{
+		-24 * time.Hour: false, -2 * time.Minute: false, -5 * time.Second: true, 0: true, time.Minute: true, 15 * time.Minute: false, 24 * time.Hour: false,
+	} {
+		if got := timed.holds(given.Add(jump)); got != want {
+			t.Errorf("%s: it holds: %v", jump, got)
+		}
+		if !lasting.holds(given.Add(jump)) {
+			t.Errorf("%s: one for the session has ended", jump)
+		}
+	}
+}
+
 func (r *rig) onlyGrant(tx *store.Tx) string {
 	r.Helper()
 	grants, err := r.gate.Grants(tx)

@@ -14,6 +14,9 @@ const (
 	noteEvery = 10 * time.Minute
 )
 
+// clockSet is the first year that is no sign of a machine whose clock has not been set since it was switched on.
+const clockSet = 2000
+
 // storeError is a failure of our own database rather than Telegram's.
 type storeError struct{ error }
 
@@ -81,7 +84,7 @@ func (p *Poller) polled(now time.Time, updates int) error {
 		p.noted = before
 	}
 	gap := time.Time{}
-	if !before.IsZero() && now.Sub(before) > kept {
+	if before.Year() >= clockSet && now.Sub(before) > kept {
 		gap = before
 	}
 	due := gap != (time.Time{}) || now.Sub(p.noted) >= noteEvery || now.Before(p.noted)

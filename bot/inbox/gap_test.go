@@ -164,3 +164,19 @@ func TestRECV4_AServiceThatComesAndGoesIsToldFewTimes(t *testing.T) {
 		}
 	})
 }
+
+// TestRECV3_AClockThatJumpsForwardRepeatsNothing: a machine without a clock boots in the past, and is put right later.
+func TestRECV3_AClockThatJumpsForwardRepeatsNothing(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.start()
+		r.ann.SendText("hello")
+		synctest.Wait()
+		// The wall clock can't be set here; moving what was stored back comes to the same.
+		if err := r.db.Update(func(tx *store.Tx) error { return inbox.Age(tx, 365*24*time.Hour) }); err != nil {
+			t.Fatal(err)
+		}
+		if offset, err := r.inbox.Offset(); err != nil || offset == 0 {
+			t.Errorf("offset %d, %v", offset, err)
+		}
+	})
+}

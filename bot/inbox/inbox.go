@@ -54,8 +54,15 @@ type Inbox struct {
 	mu        sync.Mutex
 	ctx       context.Context // of Run, nil before and after
 	lanes     map[laneKey]*lane
+	came      arrival // the last that this process received
 	litter    litter
 	work      sync.WaitGroup
+}
+
+// arrival is an update id and when it came.
+type arrival struct {
+	id store.UpdateID
+	at time.Time // with its monotonic part
 }
 
 // New returns an inbox on db. Nothing is handed over before Run.
@@ -93,10 +100,18 @@ const idLife = 6 * 24 * time.Hour
 // newest is the last update id that still counts, or 0.
 func (in *Inbox) newest(tx *store.Tx) (store.UpdateID, error) {
 	l, ok, err := seen.Get(tx, in.opts.Bot)
-	if err != nil || !ok || time.Since(l.At) > idLife {
+	if err != nil || !ok {
 		return 0, err
 	}
-	return l.ID, nil
+	in.mu.Lock()
+	came := in.came
+	in.mu.Unlock()
+	// A machine without a clock of its own boots in 1970 and then jumps: what came in this process's life is timed by the
+	// monotonic clock.
+	if came.id == l.ID && time.Since(came.at) <= idLife || time.Since(l.At) <= idLife {
+		return l.ID, nil
+	}
+	return 0, nil
 }
 
 // Offset is what getUpdates has to ask for; 0 means whatever there is.
@@ -118,6 +133,7 @@ func (in *Inbox) Receive(batch []json.RawMessage) (fresh int, err error) {
 	defer in.receiving.Unlock()
 	store.Failpoint("inbox.received")
 	var came []entry
+	var latest store.UpdateID
 	err = in.db.Update(func(tx *store.Tx) error {
 		came, fresh = nil, 0
 		if err := in.sweep(tx); err != nil {
@@ -156,10 +172,16 @@ func (in *Inbox) Receive(batch []json.RawMessage) (fresh int, err error) {
 			return nil
 		}
 		now := time.Now().UTC()
+		latest = newest
 		return seen.Put(tx, in.opts.Bot, last{ID: newest, At: now, Poll: now})
 	})
 	if err != nil {
 		return 0, &storeError{fmt.Errorf("storing updates: %w", err)}
+	}
+	if fresh > 0 {
+		in.mu.Lock()
+		in.came = arrival{latest, time.Now()}
+		in.mu.Unlock()
 	}
 	store.Failpoint("inbox.stored")
 	in.handOver(came)
