@@ -44,7 +44,7 @@ func TestJudgeOrder(t *testing.T) {
 		{"bypass", nil, true, command("ls"), Allow},
 		{"bypass beats a require of a person", []Rule{{Priority: 999, Tool: "execute_cmd", Action: ActionRequire}}, true, command("ls"), Allow},
 		{"first rule by priority", []Rule{{Priority: 2, Tool: "execute_cmd", Action: ActionDeny}, {Priority: 3, Tool: "execute_cmd", Command: &CommandRule{Program: "ls"}, Dir: "/w", Action: ActionAllow}}, false, command("ls"), Allow},
-		{"then by age", []Rule{{Priority: 2, Tool: "exec*", Action: ActionDeny}, {Priority: 2, Tool: "execute_cmd", Action: ActionAllow}}, false, command("ls"), Deny},
+		{"then by age", []Rule{{Priority: 2, Tool: "exec*", Action: ActionDeny}, {Priority: 2, Tool: "execute_cmd", Command: &CommandRule{Program: "ls"}, Dir: "/w", Action: ActionAllow}}, false, command("ls"), Deny},
 		{"own group first", []Rule{{Priority: 999, Tool: "*", Agent: "main", Action: ActionAllow}, {Group: "tight", Tool: "*", Action: ActionDeny}}, false, grouped(command("ls"), "tight"), Deny},
 		{"own group is silent", []Rule{{Group: "tight", Tool: "other", Action: ActionDeny}}, false, grouped(file("write_file", "/w/memory/a", true), "tight"), Allow},
 		{"another group", []Rule{{Group: "tight", Priority: 999, Tool: "*", Action: ActionDeny}}, false, grouped(command("ls"), "loose"), Ask},

@@ -34,6 +34,9 @@ var (
 	ErrCatchAll   = errors.New("the group has a rule for every tool with another action already; change that one")
 )
 
+// GroupName says whether a group can be called that.
+func GroupName(name string) bool { return groupForm.MatchString(name) }
+
 var groupForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,23}$`)
 
 // Groups lists the default group and then the others by name, with how many rules each has.
@@ -223,6 +226,7 @@ func (rs *Rules) Change(tx *store.Tx, id string, action Action, by store.UserID)
 		return r, nil
 	}
 	r.Action, r.By, r.Seeded, r.Unattended, r.Note = action, by, false, false, ""
+	r.Priority = r.rank()
 	if err := r.check(rs.sets); err != nil {
 		return Rule{}, fmt.Errorf("changing a rule: %w", err)
 	}
@@ -244,7 +248,42 @@ func (rs *Rules) Remove(tx *store.Tx, id string) (Rule, error) {
 	return r, rs.Delete(tx, id)
 }
 
+// rank is the priority of a rule that a person gave.
+func (r Rule) rank() int {
+	switch {
+	case r.Priority >= PriorityGuard:
+		return r.Priority
+	case r.Everything():
+		return PriorityCatchAll
+	case r.Action == ActionDeny:
+		return PriorityNever
+	case r.Args != nil || r.Command != nil:
+		return PriorityPerson
+	}
+	return PriorityTool
+}
+
+// Decide makes a person's rule for a tool as a whole, in a group. Where the group has one already, that is changed in its
+// place.
+func (rs *Rules) Decide(tx *store.Tx, group, tool string, action Action, by store.UserID) (Rule, error) {
+	all, err := rs.All(tx)
+	if err != nil {
+		return Rule{}, err
+	}
+	for _, r := range all {
+		if r.Group == group && r.Tool == tool && r.whole() {
+			return rs.Change(tx, r.ID, action, by)
+		}
+	}
+	r := Rule{Group: group, Tool: tool, Action: action, By: by}
+	r.Priority = r.rank()
+	return rs.Add(tx, r)
+}
+
+// whole says whether the rule speaks of every call of its tools.
+func (r Rule) whole() bool { return r.Agent == "" && r.Source == "" && !r.conditional() }
+
 // Everything says whether the rule is the catch-all of its group: one for every tool, whatever the call.
 func (r Rule) Everything() bool {
-	return r.Tool == "*" && r.Agent == "" && r.Source == "" && !r.conditional()
+	return r.Tool == "*" && r.whole()
 }

@@ -224,3 +224,42 @@ func TestRulesOfTheFile(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A person's word on a tool as a whole stands before the defaults and after ♾; a denial stands before both. It is one rule,
+// however often it is decided.
+func TestDecideOnATool(t *testing.T) {
+	r := newRig(t)
+	r.decide(r.ask(command("git status")).ID, VerbAlways)
+	decide := func(tool string, action Action) error {
+		return r.change(func(tx *store.Tx) error { _, err := r.rules.Decide(tx, DefaultGroup, tool, action, owner); return err })
+	}
+	before := len(r.all())
+	for _, step := range []struct {
+		action          Action
+		always, another Verdict
+	}{{ActionRequire, Allow, Ask}, {ActionDeny, Deny, Deny}, {ActionRequire, Allow, Ask}} {
+		if err := decide("execute_cmd", step.action); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.judge(command("git status")).Verdict; got != step.always {
+			t.Errorf("%s: what ♾ let through: %s", step.action, got)
+		}
+		if got := r.judge(command("ls")).Verdict; got != step.another {
+			t.Errorf("%s: another command: %s", step.action, got)
+		}
+	}
+	if after := len(r.all()); after != before {
+		t.Errorf("%d rules became %d", before, after)
+	}
+	if err := decide("execute_cmd", ActionAllow); err == nil {
+		t.Error("every command was allowed")
+	}
+	if err := decide("mcp__lamp__toggle", ActionAllow); err != nil || len(r.all()) != before+1 {
+		t.Errorf("a tool that is not there yet: %v", err)
+	}
+	lamp := file("mcp__lamp__toggle", "", true)
+	lamp.Paths = nil
+	if got := r.judge(lamp).Verdict; got != Allow {
+		t.Errorf("the lamp: %s", got)
+	}
+}

@@ -54,7 +54,7 @@ func (c *cards) counts() (shown, closed int) {
 	return len(c.shown), len(c.closed)
 }
 
-var testSets = ToolSets{FSRead: {"read_file", "grep_files"}, FSWrite: {"write_file", "edit_file"}}
+var testSets = ToolSets{FSRead: {"read_file", "grep_files"}, FSWrite: {"write_file", "edit_file"}, Commands: {"execute_cmd"}}
 
 // testSeeds are defaults like those that tools seeds.
 func testSeeds() []Rule {

@@ -29,7 +29,9 @@ const DefaultGroup = "default"
 const (
 	PriorityCatchAll = -100 // the last word of a group: `*`
 	PrioritySeed     = 0    // defaults
-	PriorityPerson   = 100  // what a person decided, ♾ Always among it
+	PriorityTool     = 50   // what a person decided on a tool as a whole
+	PriorityPerson   = 100  // what a person decided on exactly one call, by ♾ Always
+	PriorityNever    = 110  // what a person denied
 	PriorityGuard    = 200  // denies that no ♾ Always may stand before
 )
 

@@ -163,8 +163,11 @@ func (rs *Rules) Add(tx *store.Tx, r Rule) (Rule, error) {
 }
 
 // useful refuses what would let nothing through though it says so.
-func (rs *Rules) useful(r Rule) error {
-	if r.Action == ActionAllow && rs.sets.has(Commands, r.Tool) && r.Args == nil && r.Command == nil {
+func (rs *Rules) useful(r Rule) error { return r.Useful(rs.sets) }
+
+// Useful refuses an allow of a tool that runs commands which says nothing of their words: it would let nothing through.
+func (r Rule) Useful(sets ToolSets) error {
+	if r.Action == ActionAllow && sets.has(Commands, r.Tool) && r.Args == nil && r.Command == nil {
 		return fmt.Errorf("no rule lets every call of %s through: press ♾ on its card, or list the words of a program in nod.yaml", r.Tool)
 	}
 	return nil

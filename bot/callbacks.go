@@ -205,6 +205,9 @@ func (b *buttonPress) ownersPress(a keyboard.Action) error {
 			return "Revoked", errors.Join(b.Gate.Revoke(tx, a.Ref), b.refreshGrants(tx))
 		case keyboard.RevokeRule:
 			return "Revoked", errors.Join(b.Rules.Delete(tx, a.Ref), b.refreshGrants(tx))
+		case keyboard.RuleGroups, keyboard.RuleGroup, keyboard.RuleShow, keyboard.RuleSet, keyboard.RuleDelete,
+			keyboard.GroupDelete, keyboard.GroupCopy, keyboard.RuleTools, keyboard.RuleTool, keyboard.RuleAdd:
+			return b.rules(tx, a)
 		case keyboard.AllowUser, keyboard.IgnoreUser:
 			return b.stranger(tx, store.UserID(a.N), a.Verb == keyboard.AllowUser)
 		}

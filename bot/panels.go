@@ -136,7 +136,7 @@ func (v *View) grantsCard(tx *store.Tx, to store.Address, gate *approvals.Gate, 
 		list = append(list, keyboard.Revocable{ID: g.ID, Label: fmt.Sprintf("%d. %s %s", len(list)+1, g.Category, until)})
 	}
 	for _, r := range all {
-		if r.Seeded {
+		if r.Seeded || r.FromFile || r.Action != approvals.ActionAllow {
 			continue
 		}
 		words, _ := render.Visible(r.Words())

@@ -42,6 +42,16 @@ const (
 	AllowUser                     // (a user)
 	IgnoreUser                    // (a user)
 	FetchFile                     // a call, of whose target the file is wanted
+	RuleGroups                    // (ignored); the groups of rules
+	RuleGroup                     // a group of rules (the page of its rules, from 0)
+	RuleShow                      // a rule
+	RuleSet                       // a rule (which of RuleActions it gets; from ConfirmedAllow on, what is meant)
+	RuleDelete                    // a rule (1 when that is meant)
+	GroupDelete                   // a group of rules (1 when that is meant)
+	GroupCopy                     // a group of rules
+	RuleTools                     // a group of rules (the page of the tools that it can get a rule for, from 0)
+	RuleTool                      // a tool in a group of rules
+	RuleAdd                       // a tool in a group of rules (as for RuleSet)
 )
 
 // Action is the meaning of one button.
@@ -79,6 +89,16 @@ var shapes = [...]shape{
 	AllowUser:     {'A', false, true},
 	IgnoreUser:    {'I', false, true},
 	FetchFile:     {'F', true, false},
+	RuleGroups:    {'h', false, true},
+	RuleGroup:     {'v', true, true},
+	RuleShow:      {'x', true, false},
+	RuleSet:       {'S', true, true},
+	RuleDelete:    {'X', true, true},
+	GroupDelete:   {'Z', true, true},
+	GroupCopy:     {'C', true, false},
+	RuleTools:     {'T', true, true},
+	RuleTool:      {'O', true, false},
+	RuleAdd:       {'E', true, true},
 }
 
 // version begins all data, so that a later format can tell its own buttons from these.
