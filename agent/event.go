@@ -78,6 +78,11 @@ type (
 		Turn Turn
 		Text string
 	}
+	// Progressed (passing): a call that runs says how far it is, or that it waits for a person's answer.
+	Progressed struct {
+		Turn     Turn
+		Progress tools.Progress
+	}
 	// Delayed (passing): the model's service makes us wait.
 	Delayed struct {
 		Turn   Turn
@@ -96,4 +101,5 @@ func (Compacted) event()    {}
 func (JobReported) event()  {}
 func (Ending) event()       {}
 func (Streaming) event()    {}
+func (Progressed) event()   {}
 func (Delayed) event()      {}

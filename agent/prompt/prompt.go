@@ -38,12 +38,13 @@ type Facts struct {
 	Fragments []string
 	Dir       string
 	Offer     *tools.Offer
+	Groups    []tools.Group // the lazy groups that there are
 	Now       time.Time
 }
 
 // System is the text before the history. What changes least stands first, so that a service can cache it.
 func (b *Builder) System(f Facts) (string, error) {
-	parts := []string{f.Agent.Text, guidance(f)}
+	parts := []string{f.Agent.Text, guidance(f), servers(f)}
 	parts = append(parts, f.Fragments...)
 	for _, name := range []string{"AGENTS.md", "memory/MEMORY.md"} {
 		parts = append(parts, b.notes(name))

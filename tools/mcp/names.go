@@ -70,3 +70,6 @@ func unambiguous(server string, all []Definition) (kept []Definition, refused []
 	}
 	return kept, refused
 }
+
+// Owns says whether a tool's name is of a server's tool, or a pattern that begins like one.
+func Owns(server, tool string) bool { return strings.HasPrefix(tool, namePrefix+server+nameSplit) }

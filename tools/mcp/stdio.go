@@ -24,7 +24,7 @@ const (
 	// maxFrame is the longest message of a server, in bytes. What it holds in base64 is shorter still.
 	maxFrame = 16 << 20
 	// closeTime is how long a server may take to end by itself once its input is closed.
-	closeTime = time.Second
+	closeTime = 700 * time.Millisecond
 	// maxLogLine and maxLogged bound what a server's stderr adds to the log, in bytes: of a line, and in all for one process, where each line counts for some more.
 	maxLogLine = 500
 	maxLogged  = 16 << 10
