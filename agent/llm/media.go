@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -54,8 +55,10 @@ func (s Service) client() (*openai.Client, *mediaDoer) {
 type mediaDoer struct{ exchange }
 
 // Do sends the request. Each non-nil error is an *Error.
-func (d *mediaDoer) Do(req *http.Request) (*http.Response, error) {
-	resp, err := d.http.Do(req)
+func (d *mediaDoer) Do(req *http.Request) (*http.Response, error) { return d.through(d.http, req) }
+
+func (d *mediaDoer) through(client *http.Client, req *http.Request) (*http.Response, error) {
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, d.unreachable(req.Context(), err)
 	}
@@ -190,13 +193,18 @@ func (d Drawing) Generate(ctx context.Context, r tools.ImageRequest) ([]byte, er
 
 var errNoPicture = errors.New("the answer names no address of a picture")
 
-// fetch gets a picture from the address that the service gave, which sees no key.
+// fetch gets a picture from the address that the service gave, which sees no key. Where that is not the service's own host
+// it must be a public one.
 func (d *mediaDoer) fetch(ctx context.Context, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil || req.URL.Scheme != "https" && req.URL.Scheme != "http" {
 		return nil, d.unreachable(ctx, errNoPicture)
 	}
-	resp, err := d.Do(req)
+	client := guarded()
+	if base, err := url.Parse(d.model.BaseURL); err == nil && base.Host == req.URL.Host {
+		client = d.http
+	}
+	resp, err := d.through(client, req)
 	if err != nil {
 		return nil, err
 	}
