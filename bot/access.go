@@ -56,6 +56,9 @@ const (
 	strangerPause = 24 * time.Hour
 	// maxStrangers bounds what strangers can make us remember.
 	maxStrangers = 200
+	// maxAsks is about how many strangers an owner is asked in askPause, so that a flood of them leaves the chat usable.
+	maxAsks  = 5
+	askPause = time.Hour
 )
 
 var (
@@ -205,7 +208,8 @@ func (a Access) admit(tx *store.Tx, p Person, role Role) (Person, bool, error) {
 }
 
 // FirstContact says whether a stranger may be answered, and whether an owner, if there is one, is to be asked; it notes
-// that both happened.
+// that both happened. A stranger whom nobody was asked about, because there were many, is asked about when he writes on
+// another day.
 func (a Access) FirstContact(tx *store.Tx, id store.UserID, name string, owned bool) (answer, ask bool, err error) {
 	p, answer, err := a.mayAnswer(tx, id)
 	if err != nil || !answer {
@@ -214,7 +218,11 @@ func (a Access) FirstContact(tx *store.Tx, id store.UserID, name string, owned b
 	if err := makeRoom(tx, p); err != nil {
 		return false, false, err
 	}
-	ask = owned && !p.Asked
+	if ask = owned && !p.Asked; ask {
+		if ask, err = mayAsk(tx); err != nil {
+			return false, false, err
+		}
+	}
 	p.Name, p.Told, p.Asked = name, time.Now(), p.Asked || ask
 	if p.Since.IsZero() {
 		p.Since = p.Told
@@ -234,6 +242,18 @@ func (a Access) mayAnswer(tx *store.Tx, id store.UserID) (p Person, ok bool, err
 	}
 	count, oldest, err := strangers(tx)
 	return p, count < maxStrangers || time.Since(oldest.Told) >= strangerPause, err
+}
+
+// mayAsk says whether an owner is asked about one more stranger now.
+func mayAsk(tx *store.Tx) (bool, error) {
+	lately := 0
+	err := people.Scan(tx, nil, func(_ store.UserID, p Person) (bool, error) {
+		if p.Role == Stranger && p.Asked && time.Since(p.Told) < askPause {
+			lately++
+		}
+		return true, nil
+	})
+	return lately < maxAsks, err
 }
 
 // makeRoom forgets the stranger who was answered longest ago, where there would be too many with somebody new.

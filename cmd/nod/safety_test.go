@@ -167,6 +167,9 @@ func TestSE2_NothingIsUnpacked(t *testing.T) {
 func TestSE5_WhereRequestsGo(t *testing.T) {
 	reasons := map[string]string{
 		"agent/llm/client.go": "models' services, by configuration; redirects are not followed",
+		"agent/llm/guard.go":  "pictures where a service says that they are: public addresses only",
+		"agent/llm/media.go":  "services of speech and pictures, by configuration, and what agent/llm/guard.go lets",
+		"agent/llm/tape.go":   "models' services, by configuration, for nod check",
 		"bot/outbox/wire.go":  "the Bot API, by configuration; redirects are not followed",
 		"bot/incoming.go":     "files of the Bot API, through bot/outbox/wire.go",
 		"bot/inbox/poller.go": "the Bot API, through bot/outbox/wire.go",
@@ -221,8 +224,11 @@ func TestSE4_LogsHaveALineAnEvent(t *testing.T) {
 	w.sees(w.ann, "has written to me")
 	w.ann.SendDocument(emulator.Upload{Name: evil + ".txt", Mime: "text/plain", Data: []byte(evil)}, emulator.Caption(evil))
 	for _, call := range []struct{ tool, key, value string }{
-		{"execute_cmd", "command", "printf '%s' '" + strings.ReplaceAll(evil, "\x00", "") + "'; true"}, {"read_file", "path", evil},
-		{"list_files", "path", evil}, {evil, "x", evil}, {"write_file", "path", evil},
+		{"execute_cmd", "command", "printf '%s' '" + strings.ReplaceAll(evil, "\x00", "") + "'; true"},
+		{"read_file", "path", evil},
+		{"list_files", "path", evil},
+		{evil, "x", evil},
+		{"write_file", "path", evil},
 	} {
 		args, err := json.Marshal(map[string]string{call.key: call.value})
 		if err != nil {
