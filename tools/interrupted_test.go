@@ -34,7 +34,7 @@ func TestInterrupted_Asks(t *testing.T) {
 	if card.Kind != approvals.Interrupted || card.Request.Call != req.ID || !card.Expires.IsZero() {
 		t.Errorf("the card is %+v", card)
 	}
-	if want := "begun at " + began.Format("15:04:05"); !strings.Contains(card.Note, want) || !strings.Contains(card.Note, "unknown") {
+	if want := "begun at " + began.UTC().Format("15:04:05"); !strings.Contains(card.Note, want) || !strings.Contains(card.Note, "unknown") {
 		t.Errorf("its note is %q", card.Note)
 	}
 	if got := r.record(req.ID).State; got != tools.Running || len(p.runs()) != 1 {
