@@ -87,6 +87,15 @@ func adopt(tx *store.Tx, from, to store.SessionID) error {
 		if err := sessions.Put(tx, child.ID, child); err != nil {
 			return err
 		}
+		turn, ok, err := turns.Get(tx, child.Turn)
+		if err != nil {
+			return err
+		}
+		if turn.Parent = to; ok {
+			if err := turns.Put(tx, turn.ID, turn); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -45,6 +45,7 @@ type rig struct {
 	rounds    int
 	window    int // of the model, in tokens
 	spending  Spending
+	more      func() []tools.Tool // tools beside the hands
 	db        *store.DB
 	gate      *approvals.Gate
 	jobs      *scheduler.Jobs
@@ -62,6 +63,7 @@ func newRig(t *testing.T, options ...rigOption) *rig {
 	t.Helper()
 	r := &rig{T: t, dir: t.TempDir(), script: &scripted.Queue{}, hands: &hands{}, view: newRecorder(), window: 100_000, logs: &lockedBuilder{}}
 	r.model = scripted.New(r.script.Next)
+	r.more = func() []tools.Tool { return nil }
 	for _, o := range options {
 		o(r)
 	}
@@ -105,10 +107,12 @@ func (r *rig) build() {
 	rules := approvals.NewRules([]approvals.Rule{
 		{Tool: "read*", Action: approvals.ActionAllow},
 		{Tool: "free*", Action: approvals.ActionAllow},
+		{Tool: "execute_*", Action: approvals.ActionAllow},
+		{Tool: tools.Notify, Action: approvals.ActionAllow},
 		{Priority: approvals.PriorityCatchAll, Tool: "*", Action: approvals.ActionRequire},
 	}, tools.ToolSets())
 	r.update(rules.Seed)
-	registry, err := tools.NewRegistry(r.hands.tools()...)
+	registry, err := tools.NewRegistry(append(r.hands.tools(), r.more()...)...)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"nod/agent/llm"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/gallery"
 )
 
 // maxFaults is how many rounds in a row may hold nothing but calls whose arguments can't be read.
@@ -169,14 +170,14 @@ func (s *session) record(turn Turn, answer llm.Answer) (Turn, error) {
 }
 
 // refresh takes over what is changed of a stored turn beside its rounds: the mark that a person stopped it, the move of its
-// group, and whose it is.
+// group, whose it is, and where a task reports.
 func (t *Turn) refresh(tx *store.Tx) error {
 	stored, ok, err := turns.Get(tx, t.ID)
 	if err != nil || !ok {
 		return err
 	}
 	t.Address, t.Cards = stored.Address, stored.Cards
-	t.Origin, t.By, t.Deciders = stored.Origin, stored.By, stored.Deciders
+	t.Origin, t.By, t.Deciders, t.Parent = stored.Origin, stored.By, stored.Deciders, stored.Parent
 	if stored.State == Stopping {
 		t.State = Stopping
 	}
@@ -251,6 +252,9 @@ func (s *session) finish(turn Turn, answer llm.Answer) error {
 			text = ""
 		}
 		if err := s.View.Emit(tx, TurnAnswered{Turn: turn, Text: text}); err != nil {
+			return err
+		}
+		if err := gallery.Asked(tx, turn.Address, turn.By, turn.ID); err != nil {
 			return err
 		}
 		return s.close(tx, turn, record, text, nil)

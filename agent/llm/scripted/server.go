@@ -21,11 +21,21 @@ type Server struct {
 	quirks     Quirks
 	media      Media
 	mediaAsked []MediaRequest
-	last       chan struct{} // closed when the script has answered the request before; nil before the first
+	lane       func(Request) string
+	last       map[string]chan struct{} // of each lane: closed when the script has answered the request before
 }
 
 // New makes a server that asks script for each reply. Requests that are refused do not reach the script.
-func New(script func(Request) Reply) *Server { return &Server{script: script} }
+func New(script func(Request) Reply) *Server {
+	return &Server{script: script, last: map[string]chan struct{}{}, lane: func(Request) string { return "" }}
+}
+
+// Lanes parts conversations from each other: the script is asked in the order in which requests arrive within one lane, and
+// those of another don't wait for it. It is called before the first request.
+func (s *Server) Lanes(of func(Request) string) *Server {
+	s.lane = of
+	return s
+}
 
 // Sequence is a script of one reply for each request. Requests beyond the last get a 500 that says so.
 func Sequence(replies ...Reply) func(Request) Reply {
@@ -156,8 +166,10 @@ func (s *Server) record(req *Request) (before, answered chan struct{}) {
 		s.requests = slices.Delete(s.requests, 0, 1)
 	}
 	s.requests = append(s.requests, *req)
-	before, s.last = s.last, make(chan struct{})
-	return before, s.last
+	lane := s.lane(*req)
+	before, answered = s.last[lane], make(chan struct{})
+	s.last[lane] = answered
+	return before, answered
 }
 
 func (r Reply) refuse(w http.ResponseWriter) {
