@@ -62,7 +62,7 @@ func Look(ctx context.Context, path string) error {
 	case exit.ExitCode() == lookLocked:
 		return ErrLocked
 	case exit.ExitCode() == lookBad:
-		return damaged(path, "it is damaged ("+strings.TrimSpace(out.String())+")")
+		return damaged(path, "it is damaged ("+strings.TrimPrefix(strings.TrimSpace(out.String()), "panic: ")+")")
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(log.String()), "\n")
 	return damaged(path, fmt.Sprintf("it is damaged (reading it ended with %s: %s)", exit.ProcessState, first))
