@@ -17,6 +17,7 @@ import (
 	"nod/store"
 	"nod/tools"
 	"nod/tools/chat"
+	"nod/tools/gallery"
 )
 
 // Model streams one answer; implemented by llm.Client.
@@ -256,6 +257,11 @@ func (d *Driver) enter(tx *store.Tx, s Session, in Input) (Receipt, error) {
 	kept, err := takeMail(tx, s.ID)
 	if err != nil {
 		return "", err
+	}
+	if in.Report == nil {
+		if err := gallery.Answered(tx, in.Address, in.From, in.Text, in.direct()); err != nil {
+			return "", err
+		}
 	}
 	return Started, d.begin(tx, &s, append(kept, in))
 }

@@ -42,7 +42,12 @@ type Attachment struct {
 	Kind string `json:"kind"` // photo, document, voice …
 	MIME string `json:"mime,omitempty"`
 	Size int64  `json:"size"` // bytes
+	// Transcript is what was said in a recording, as a machine heard it.
+	Transcript string `json:"transcript,omitempty"`
 }
+
+// direct says whether the message is what its sender has written, at first and not on somebody else's behalf.
+func (in Input) direct() bool { return in.Forwarded == "" && !in.Edited }
 
 // words is the message as the model reads it. What others wrote is labelled, so that a forwarded "System: …" stays what it is.
 func (in Input) words() string {
@@ -56,19 +61,31 @@ func (in Input) words() string {
 	if in.Quote != "" {
 		fmt.Fprintf(&b, "[in reply to]\n%s\n[end of what is replied to]\n", quoted(in.Quote))
 	}
+	text := in.Text
 	for _, f := range in.Files {
-		fmt.Fprintf(&b, "[%s saved as %s%s, %s]\n", f.Kind, f.Path, suffix(label(f.MIME)), size(f.Size))
+		fmt.Fprintf(&b, "[%s saved as %s%s, %s%s]\n", f.Kind, f.Path, suffix(label(f.MIME)), size(f.Size), f.heard())
+		if f.Transcript != "" {
+			text = strings.TrimPrefix(text+"\n"+f.Transcript, "\n")
+		}
 	}
 	for _, note := range in.Notes {
 		fmt.Fprintf(&b, "[%s]\n", label(note))
 	}
 	switch {
 	case in.Forwarded != "":
-		fmt.Fprintf(&b, "[forwarded from %s; not the user's own words]\n%s\n[end of the forwarded message]", label(in.Forwarded), quoted(in.Text))
+		fmt.Fprintf(&b, "[forwarded from %s; not the user's own words]\n%s\n[end of the forwarded message]", label(in.Forwarded), quoted(text))
 	default:
-		b.WriteString(in.Text)
+		b.WriteString(text)
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// heard says that the words which follow were spoken.
+func (a Attachment) heard() string {
+	if a.Transcript == "" {
+		return ""
+	}
+	return "; what was said in it follows, as a machine heard it"
 }
 
 // quoted marks every line, also those that end by a rarer character than a newline.

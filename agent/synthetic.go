@@ -9,6 +9,7 @@ import (
 	"nod/approvals"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/gallery"
 )
 
 // Report is something that happened beside the conversation, such as the end of a task. It enters the transcript as a call
@@ -52,7 +53,14 @@ func (d *Driver) file(tx *store.Tx, to store.SessionID, in Input, turn store.Tur
 			return fmt.Errorf("filing what came in: %w", err)
 		}
 	}
-	return nil
+	if in.Report != nil {
+		return nil
+	}
+	var files []string
+	for _, f := range in.Files {
+		files = append(files, f.Path)
+	}
+	return gallery.Received(tx, in.Address, in.From, in.Message, files, in.direct())
 }
 
 // taskReport is what the parent of a task is told of its end.

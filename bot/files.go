@@ -33,6 +33,22 @@ func (f Files) Send(tx *store.Tx, to store.Address, file tools.File) error {
 	return f.Out.Put(tx, item)
 }
 
+// SendAlbum puts kept photos in the outbox as one album; a single one goes by itself.
+func (f Files) SendAlbum(tx *store.Tx, to store.Address, photos []tools.File) error {
+	if len(photos) == 1 {
+		return f.Send(tx, to, photos[0])
+	}
+	item := outbox.Item{To: to, Kind: outbox.Album, Silent: true}
+	for _, p := range photos {
+		item.Photos = append(item.Photos, outbox.File{Handle: p.Handle, Name: p.Name, Kind: outbox.Photo})
+	}
+	if photos[0].Caption != "" {
+		caption := render.Head(photos[0].Caption)
+		item.HTML, item.Plain = caption.HTML, caption.Plain
+	}
+	return f.Out.Put(tx, item)
+}
+
 var fileKinds = map[tools.FileKind]outbox.FileKind{
 	tools.Document: outbox.Document, tools.Photo: outbox.Photo, tools.Video: outbox.Video,
 	tools.Audio: outbox.Audio, tools.Voice: outbox.Voice,

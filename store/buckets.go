@@ -44,6 +44,9 @@ package store
 //	plugins          plugin                 settings                             tools/plugins
 //	ref_key          "key"                  key of sealed references             tools/refs
 //	groups           chat                   group that the bot has been in       bot
+//	galleries        chat, name             gallery                              tools/gallery
+//	gallery_waiting  chat, person           addition that waits for a yes        tools/gallery
+//	gallery_latest   chat, person           files of the newest message          tools/gallery
 //	join_links       link                   whom a link into a group is for      bot
 //	mcp_servers      name                   server registered in the chat        tools/mcp
 //	mcp_switches     name                   whether it was switched on or off    tools/mcp
@@ -58,6 +61,6 @@ var buckets = []string{
 	"outbox", "outbox_slots", "outbox_places", "outbox_dead",
 	"outages", "mounts", "recent_messages", "people", "invitations", "settings",
 	"plugins", "secrets", "ref_key",
-	"groups", "join_links",
+	"groups", "join_links", "galleries", "gallery_waiting", "gallery_latest",
 	"mcp_servers", "mcp_switches", "mcp_known",
 }

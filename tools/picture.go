@@ -39,6 +39,14 @@ func CheckPicture(f io.ReaderAt, size int64) error {
 	return nil
 }
 
+// PictureSize reads a picture's width and height, in points, from its header.
+func PictureSize(f io.ReaderAt, size int64) (width, height int, err error) {
+	if width, height, err = pictureSize(f, size); err != nil || width <= 0 || height <= 0 {
+		return 0, 0, errNoPicture
+	}
+	return width, height, nil
+}
+
 func pictureSize(f io.ReaderAt, size int64) (width, height int, err error) {
 	head := make([]byte, 30)
 	if n, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) || n < len(head) {

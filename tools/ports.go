@@ -114,6 +114,8 @@ type FilePort interface {
 	Keep(name string, r io.Reader, size int64) (handle string, err error)
 	// Send puts the kept file in the outbox, in the caller's commit.
 	Send(tx *store.Tx, to store.Address, f File) error
+	// SendAlbum puts up to 10 kept photos in the outbox as one; the first one's caption is the album's.
+	SendAlbum(tx *store.Tx, to store.Address, photos []File) error
 	// Limit is the largest file that can be sent, in bytes.
 	Limit() int64
 }

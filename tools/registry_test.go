@@ -86,9 +86,10 @@ func TestDescribeCall(t *testing.T) {
 // noFiles is a port that is there.
 type noFiles struct{}
 
-func (noFiles) Keep(string, io.Reader, int64) (string, error)   { return "", nil }
-func (noFiles) Send(*store.Tx, store.Address, tools.File) error { return nil }
-func (noFiles) Limit() int64                                    { return 0 }
+func (noFiles) Keep(string, io.Reader, int64) (string, error)          { return "", nil }
+func (noFiles) Send(*store.Tx, store.Address, tools.File) error        { return nil }
+func (noFiles) SendAlbum(*store.Tx, store.Address, []tools.File) error { return nil }
+func (noFiles) Limit() int64                                           { return 0 }
 
 func traits(edit func(*tools.Traits)) func(*tools.Spec[penArgs]) {
 	return func(s *tools.Spec[penArgs]) { edit(&s.Traits) }

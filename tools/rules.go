@@ -43,13 +43,14 @@ func SeededRules(w *Workspace) []approvals.Rule {
 		approvals.Rule{Tool: Restart, Action: approvals.ActionRequire, Note: "a restart always asks"},
 	)
 	// Of execute_task a job asks all the same: what another agent does now is asked about call by call.
-	for _, plumbing := range []string{AskUserClarification, WriteTodos, UpdateScratchpad, ActivateTools, ExecuteTask, ExecuteSubtask, ReadAgentResult, Notify, ReadNotification, ListItems, ListSecrets, GroupList, GroupMemberCandidates} {
+	for _, plumbing := range []string{AskUserClarification, WriteTodos, UpdateScratchpad, ActivateTools, ExecuteTask, ExecuteSubtask, ReadAgentResult, Notify, ReadNotification, ListItems, ListSecrets, GroupList, GroupMemberCandidates, GalleryList} {
 		rules = append(rules, approvals.Rule{Tool: plumbing, Action: approvals.ActionAllow, Note: "changes nothing outside of the conversation"})
 	}
 	// telegram_send_message asks by itself for any other conversation.
-	for _, told := range []string{SendVoiceMessage, ImageGenerate, ImageGenerateProvidersList, TelegramSendMessage} {
+	for _, told := range []string{SendVoiceMessage, ImageGenerate, ImageGenerateProvidersList, TelegramSendMessage, GallerySend} {
 		rules = append(rules, approvals.Rule{Tool: told, Action: approvals.ActionAllow, Note: "goes only into the conversation that asked for it"})
 	}
+	rules = append(rules, approvals.Rule{Tool: GalleryAdd, Action: approvals.ActionAllow, Note: "the user is asked between its two steps"})
 	return append(rules, approvals.Rule{
 		Priority: approvals.PriorityCatchAll, Tool: "*", Action: approvals.ActionRequire, Note: "everything else asks",
 	})

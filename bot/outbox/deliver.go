@@ -38,7 +38,7 @@ type fix struct {
 // learn changes f for the next try; false means that nothing is left to try.
 func (f *fix) learn(c class, it *Item) bool {
 	var what *bool
-	text, upload := it.Kind == Text, it.Kind == Upload
+	text, upload, album := it.Kind == Text, it.Kind == Upload, it.Kind == Album
 	switch {
 	case it.Rich != "" && !f.noRich && (c == badMarkup || c == tooLong || c == refused):
 		what = &f.noRich
@@ -52,9 +52,11 @@ func (f *fix) learn(c class, it *Item) bool {
 		what = &f.fresh
 	case c == tooLong && text:
 		what = &f.asFile
-	case c == tooLong && upload:
+	case c == tooLong && (upload || album):
 		what = &f.clipped
-	case (c == badMedia || c == mayNot && it.File.Kind != Document) && upload:
+	case upload && (c == badMedia || c == mayNot && it.File.Kind != Document):
+		what = &f.asDocument
+	case (c == badMedia || c == mayNot) && album:
 		what = &f.asDocument
 	}
 	if what == nil || *what {
@@ -79,7 +81,7 @@ func (l *lane) deliver(ctx context.Context, r row, message store.MessageID) (sto
 func (l *lane) call(ctx context.Context, it *Item, message store.MessageID, f fix) (store.MessageID, verdict) {
 	l.pace.take(time.Now())
 	limit := callTime
-	if it.Kind == Upload {
+	if it.Kind == Upload || it.Kind == Album {
 		limit = uploadTime
 	}
 	ctx, cancel := bounded(ctx, limit)
@@ -89,6 +91,8 @@ func (l *lane) call(ctx context.Context, it *Item, message store.MessageID, f fi
 		return 0, change(l.remove(ctx, it, message))
 	case it.Kind == Upload:
 		return l.upload(ctx, it, f)
+	case it.Kind == Album:
+		return l.album(ctx, it, f)
 	case it.Kind == Act:
 		return l.act(ctx, it, message, f)
 	case f.asFile:
@@ -165,10 +169,7 @@ func (l *lane) upload(ctx context.Context, it *Item, f fix) (store.MessageID, ve
 		return 0, verdict{class: refused, err: fmt.Errorf("opening a file to send: %w", err)}
 	}
 	data := &models.InputFileUpload{Filename: it.File.Name, Data: kept}
-	caption, mode := form(it, f)
-	if f.clipped {
-		caption, mode = clip(it.Plain, maxCaption), ""
-	}
+	caption, mode := captionOf(it, f)
 	kind := it.File.Kind
 	if f.asDocument || kind == Photo && info.Size() > maxPhoto {
 		kind = Document

@@ -24,6 +24,7 @@ const (
 	Edit   Kind = "edit"   // edits the slot's message, and does nothing when the slot is empty
 	Delete Kind = "delete" // deletes the slot's message and empties the slot
 	Upload Kind = "file"   // sends a file
+	Album  Kind = "album"  // sends 2 to 10 photos as one
 	Act    Kind = "act"    // does what its Action says
 )
 
@@ -60,6 +61,7 @@ type Item struct {
 
 	Keyboard *models.InlineKeyboardMarkup `json:"keyboard,omitempty"` // nil: none, also after an edit of the text
 	File     *File                        `json:"file,omitempty"`     // of an Upload
+	Photos   []File                       `json:"photos,omitempty"`   // of an Album
 	Action   *Action                      `json:"action,omitempty"`   // of an Act
 	ReplyTo  store.MessageID              `json:"reply_to,omitempty"` // ignored by edits and when that message is gone
 	Silent   bool                         `json:"silent,omitempty"`   // arrives without a sound; ignored by edits
@@ -104,6 +106,13 @@ func (it *Item) check() error {
 		if it.HTML != "" && blank {
 			return errNoText
 		}
+	case Album:
+		if len(it.Photos) < 2 || len(it.Photos) > maxAlbum {
+			return fmt.Errorf("an album needs 2 to %d photos", maxAlbum)
+		}
+		if it.HTML != "" && blank {
+			return errNoText
+		}
 	case Act:
 		if it.Action == nil {
 			return errors.New("an act needs an action")
@@ -112,6 +121,17 @@ func (it *Item) check() error {
 		return fmt.Errorf("unknown kind of item %q", it.Kind)
 	}
 	return nil
+}
+
+// handles are those of the kept files that the item sends.
+func (it *Item) handles() (all []string) {
+	if it.File != nil {
+		all = append(all, it.File.Handle)
+	}
+	for _, f := range it.Photos {
+		all = append(all, f.Handle)
+	}
+	return all
 }
 
 // edits says whether the item changes a message that is there, so that a later edit of the same slot makes it needless.

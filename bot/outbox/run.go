@@ -64,8 +64,8 @@ func (o *Outbox) start() (queued []store.ChatID, err error) {
 			if len(queued) == 0 || queued[len(queued)-1] != k.Of {
 				queued = append(queued, k.Of)
 			}
-			if it.File != nil {
-				handles[it.File.Handle] = true
+			for _, handle := range it.handles() {
+				handles[handle] = true
 			}
 			return true, nil
 		})

@@ -156,8 +156,11 @@ func (o *Outbox) bury(tx *store.Tx, d Dead) error {
 // recorded forgets what the disk knows now, and deletes the files that were sent.
 func (o *Outbox) recorded(batch []settlement) {
 	for i := range batch {
-		if f := batch[i].row.item.File; f != nil && batch[i].settled {
-			o.discard(f.Handle)
+		if !batch[i].settled {
+			continue
+		}
+		for _, handle := range batch[i].row.item.handles() {
+			o.discard(handle)
 		}
 	}
 	o.mu.Lock()

@@ -195,9 +195,10 @@ func allPorts() tools.Ports {
 
 type idleFiles struct{}
 
-func (idleFiles) Keep(string, io.Reader, int64) (string, error)   { return "", nil }
-func (idleFiles) Send(*store.Tx, store.Address, tools.File) error { return nil }
-func (idleFiles) Limit() int64                                    { return 0 }
+func (idleFiles) Keep(string, io.Reader, int64) (string, error)          { return "", nil }
+func (idleFiles) Send(*store.Tx, store.Address, tools.File) error        { return nil }
+func (idleFiles) SendAlbum(*store.Tx, store.Address, []tools.File) error { return nil }
+func (idleFiles) Limit() int64                                           { return 0 }
 
 // TestNoToolRunsAnother reads the syntax of all tools: none may reach for another's definition or for the executor, so
 // that the gate, a stop and the log see every act as the one call that it is.

@@ -9,9 +9,6 @@ import (
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // schedules work on machines without a zone database
-
-	"nod/store"
-	"nod/tools/shell"
 )
 
 // Exit codes: what CONTRACT.md promises to scripts and service managers.
@@ -21,7 +18,7 @@ const (
 )
 
 func main() {
-	if store.Dispatch(os.Args) || shell.Dispatch(os.Args) {
+	if playedPart(os.Args) {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -25,6 +25,7 @@ import (
 	"nod/scheduler"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/gallery"
 	"nod/tools/plugins"
 	"nod/tools/refs"
 	"nod/tools/secrets"
@@ -40,6 +41,7 @@ type wiring struct {
 	log      *slog.Logger
 	telegram http.RoundTripper // nil: the network
 	model    http.RoundTripper // nil: the network
+	servers  http.RoundTripper // of MCP; nil: the network
 	restart  func()            // nil: the tool is not offered
 	unpaced  bool
 	control  bool      // whether other commands reach this one through the socket in NOD_HOME
@@ -133,7 +135,7 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err != nil {
 		return err
 	}
-	servers, err := newServers(db, vault, runner, workspace, cfg, log)
+	servers, err := newServers(db, vault, runner, workspace, cfg, w.servers, log)
 	if err != nil {
 		return err
 	}
@@ -144,9 +146,14 @@ func run(ctx context.Context, w wiring) (err error) {
 	}
 	able := capabilities{book: options, commands: plugins.Commands{Runner: runner}, transport: w.model}
 	view.Follow(options.Telegram)
+	pictures, err := gallery.New(db, box, filepath.Join(cfg.Home, "gallery"), log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pictures.Close()) }()
 	var registry *tools.Registry
 	groups := func() []tools.Group { return registry.Groups() }
-	if registry, err = tools.NewCatalogue(cfg.Profile, (&shelf{db: db, book: book, workspace: workspace, vault: vault, runner: runner, box: box, groups: groups, servers: servers, plugins: options, zone: cfg.Zone}).tools()...); err != nil {
+	if registry, err = tools.NewCatalogue(cfg.Profile, (&shelf{db: db, book: book, workspace: workspace, vault: vault, runner: runner, box: box, gallery: pictures, groups: groups, servers: servers, plugins: options, zone: cfg.Zone}).tools()...); err != nil {
 		return err
 	}
 	registry.Mount(servers)
@@ -166,7 +173,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		Roster:   roster.New(agentsDir(cfg.Home), log),
 		Ports: func(scope tools.Scope) tools.Ports {
 			return tools.Ports{
-				Files: mounts.Files(scope), Messages: bot.Messages{Out: out, Mask: redactor.Redact}, Groups: groupDesk, Restart: w.restart,
+				Files: mounts.Files(scope), Messages: bot.Messages{Out: out, Mask: redactor.Redact}, Speech: able.speech(), Images: able.images(), Groups: groupDesk, Restart: w.restart,
 			}
 		},
 		Discovery: discovery,
@@ -242,7 +249,7 @@ func menu(ctx context.Context, router *bot.Router, client *tg.Bot, log *slog.Log
 
 // migrate rewrites everything that is filed under a group that became a supergroup.
 func migrate(tx *store.Tx, from, to store.ChatID) error {
-	for _, move := range []func(*store.Tx, store.ChatID, store.ChatID) error{bot.Access{}.Migrate, bot.MigrateGroups, agent.Migrate, approvals.Migrate, scheduler.Migrate} {
+	for _, move := range []func(*store.Tx, store.ChatID, store.ChatID) error{bot.Access{}.Migrate, bot.MigrateGroups, gallery.Migrate, agent.Migrate, approvals.Migrate, scheduler.Migrate} {
 		if err := move(tx, from, to); err != nil {
 			return err
 		}
@@ -288,7 +295,7 @@ func forget(db *store.DB, driver *agent.Driver, gate *approvals.Gate, book *sche
 func settle(db *store.DB, rules *approvals.Rules, access bot.Access, cfg Config, me models.User, notice io.Writer) error {
 	var owners []bot.Person
 	err := db.Update(func(tx *store.Tx) (err error) {
-		if err := rules.Seed(tx); err != nil {
+		if err := errors.Join(rules.Seed(tx), rules.Apply(tx, cfg.Rules)); err != nil {
 			return err
 		}
 		if err := access.Adopt(tx, cfg.Owners); err != nil {

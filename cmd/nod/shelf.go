@@ -10,10 +10,12 @@ import (
 	"nod/tools/agents"
 	"nod/tools/chat"
 	"nod/tools/fs"
+	"nod/tools/gallery"
 	"nod/tools/groups"
 	"nod/tools/image"
 	"nod/tools/jobs"
 	"nod/tools/mcp"
+	"nod/tools/outline"
 	"nod/tools/plugins"
 	"nod/tools/refs"
 	"nod/tools/secrets"
@@ -29,6 +31,7 @@ type shelf struct {
 	vault     *secrets.Vault
 	runner    *shell.Runner
 	box       *refs.Box
+	gallery   *gallery.Desk
 	groups    func() []tools.Group // the lazy groups that there are at the time
 	servers   *mcp.Manager
 	plugins   *plugins.Book
@@ -39,9 +42,11 @@ type shelf struct {
 func (s *shelf) tools() []tools.Tool {
 	var all []tools.Tool
 	all = append(all, fs.Tools(s.workspace)...)
+	all = append(all, outline.Tools(s.workspace)...)
 	all = append(all, shell.Tools(s.runner)...)
 	all = append(all, chat.Tools(s.workspace, s.groups)...)
 	all = append(all, secrets.Tools(s.db, s.vault)...)
+	all = append(all, s.gallery.Tools()...)
 	all = append(all, groups.Tools(s.db, s.box)...)
 	all = append(all, jobs.Tools(s.db, s.book, s.zone, agent.MainAgent)...)
 	all = append(all, agents.Tools()...)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected parts of dialogs")
 
 func TestMain(m *testing.M) {
-	if store.Dispatch(os.Args) || shell.Dispatch(os.Args) || playRole() || playVictim() || playWriter() {
+	if playHeldOutline(os.Args) || playedPart(os.Args) || playRole() || playVictim() || playServer() || playWriter() {
 		return
 	}
 	testscript.Main(leakChecked{m}, programs)
@@ -42,6 +43,7 @@ type world struct {
 	ann       *emulator.Person
 	model     *modelScript
 	service   *scripted.Server
+	spoken    scripted.Media // what the services for speech and pictures answer
 	home      string
 	workspace string
 	wire      string // of the model, see llm.Model
@@ -63,7 +65,12 @@ func newWorld(t testing.TB) *world {
 		home: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "workspace"), logs: &logBuffer{}, terminal: &logBuffer{},
 	}
 	w.ann = w.telegram.Private(ann)
-	w.service = scripted.New(w.model.next)
+	w.service = scripted.New(w.model.next).Lanes(func(r scripted.Request) string {
+		if first := firstWords(r); subAgent(first) {
+			return first
+		}
+		return ""
+	})
 	t.Cleanup(func() {
 		if w.stop != nil {
 			w.end()
@@ -95,7 +102,7 @@ func (w *world) start() {
 	go func() {
 		done <- run(ctx, wiring{
 			config: cfg, log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), notice: w.terminal, control: w.control,
+			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), servers: scripted.Transport(helperHandler()), notice: w.terminal, control: w.control,
 			restart: func() { cancel(errRestart) }, ready: func() { close(ready) },
 		})
 	}()
@@ -169,17 +176,33 @@ func (w *world) answerTo(press *emulator.Press) emulator.Answer {
 }
 
 // modelScript hands out replies in order. A request waits for its reply: a dialog says what the model says after it
-// says what the person said.
+// says what the person said. A reply may be only for conversations whose first message contains a text, such as a
+// sub-agent's, which no other reply is for.
 type modelScript struct {
 	mu      sync.Mutex
-	replies []func(scripted.Request) scripted.Reply
+	replies []scriptedReply
 	refusal *scripted.Reply // of everything, while the service is down
 	more    chan struct{}
 	closed  chan struct{}
 }
 
+type scriptedReply struct {
+	only  string // in the first message; "" for any
+	reply func(scripted.Request) scripted.Reply
+}
+
+// firstWords is the first message of a conversation.
+func firstWords(r scripted.Request) string {
+	for _, m := range r.Messages {
+		if m.Role == "user" {
+			return m.Text
+		}
+	}
+	return ""
+}
+
 func newModelScript() *modelScript {
-	return &modelScript{more: make(chan struct{}, 1), closed: make(chan struct{})}
+	return &modelScript{more: make(chan struct{}), closed: make(chan struct{})}
 }
 
 // push adds replies.
@@ -190,14 +213,15 @@ func (m *modelScript) push(replies ...scripted.Reply) {
 }
 
 // answer adds a reply that depends on the request.
-func (m *modelScript) answer(f func(scripted.Request) scripted.Reply) {
+func (m *modelScript) answer(f func(scripted.Request) scripted.Reply) { m.answerOnly("", f) }
+
+// answerOnly adds a reply for the conversations whose first message contains a text.
+func (m *modelScript) answerOnly(only string, f func(scripted.Request) scripted.Reply) {
 	m.mu.Lock()
-	m.replies = append(m.replies, f)
-	m.mu.Unlock()
-	select {
-	case m.more <- struct{}{}:
-	default:
-	}
+	defer m.mu.Unlock()
+	m.replies = append(m.replies, scriptedReply{only, f})
+	close(m.more)
+	m.more = make(chan struct{})
 }
 
 // refuse takes the service down; nil brings it up again.
@@ -207,19 +231,30 @@ func (m *modelScript) refuse(with *scripted.Reply) {
 	m.refusal = with
 }
 
-func (m *modelScript) take() func(scripted.Request) scripted.Reply {
+// take gives the reply for a request, or else what tells of more replies.
+func (m *modelScript) take(r scripted.Request) (reply func(scripted.Request) scripted.Reply, more <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if refusal := m.refusal; refusal != nil {
-		return func(scripted.Request) scripted.Reply { return *refusal }
+		return func(scripted.Request) scripted.Reply { return *refusal }, nil
 	}
-	if len(m.replies) == 0 {
-		return nil
+	text := firstWords(r)
+	at := slices.IndexFunc(m.replies, func(s scriptedReply) bool {
+		if s.only == "" {
+			return !subAgent(text)
+		}
+		return strings.Contains(text, s.only)
+	})
+	if at < 0 {
+		return nil, m.more
 	}
-	f := m.replies[0]
-	m.replies = m.replies[1:]
-	return f
+	reply = m.replies[at].reply
+	m.replies = slices.Delete(m.replies, at, at+1)
+	return reply, nil
 }
+
+// subAgent says whether a conversation is that of an agent which works for another.
+func subAgent(first string) bool { return strings.HasPrefix(first, "[The agent ") }
 
 func (m *modelScript) next(r scripted.Request) scripted.Reply {
 	for {
@@ -228,11 +263,12 @@ func (m *modelScript) next(r scripted.Request) scripted.Reply {
 			return scripted.Fail(500, "gone", "nobody waits for the answer")
 		default:
 		}
-		if f := m.take(); f != nil {
+		f, more := m.take(r)
+		if f != nil {
 			return f(r)
 		}
 		select {
-		case <-m.more:
+		case <-more:
 		case <-r.Gone:
 		case <-m.closed:
 			return scripted.Fail(500, "over", "the script is over")

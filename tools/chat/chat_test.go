@@ -35,6 +35,14 @@ func everyTool(w *tools.Workspace) []tools.Tool {
 	return chat.Tools(w, func() []tools.Group { return []tools.Group{{Name: tools.ConfigGroup}} })
 }
 
+func (tr *tray) SendAlbum(tx *store.Tx, to store.Address, photos []tools.File) error {
+	for _, p := range photos {
+		if err := tr.Send(tx, to, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 func (tr *tray) Limit() int64 { return 50 << 20 }
 
 func (tr *tray) Keep(name string, r io.Reader, size int64) (string, error) {

@@ -8,15 +8,11 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"unicode/utf16"
 
 	"nod/approvals"
 	"nod/store"
 	"nod/tools"
 )
-
-// maxCaption is the longest caption that Telegram takes, in UTF-16 units.
-const maxCaption = 1024
 
 type sendIn struct {
 	FilePath   string `json:"file_path" jsonschema:"file to send, relative to the workspace or absolute"`
@@ -43,10 +39,7 @@ func (in *sendIn) check() error {
 	if in.FilePath == "" {
 		return errors.New("file_path is empty; name the file")
 	}
-	if n := len(utf16.Encode([]rune(in.Caption))); n > maxCaption {
-		return fmt.Errorf("the caption has %d characters, and Telegram takes %d; say the rest in your answer", n, maxCaption)
-	}
-	return nil
+	return tools.CheckCaption(in.Caption)
 }
 
 func judgeSend(_ context.Context, scope tools.Scope, in sendIn) (tools.Judged, error) {
