@@ -19,6 +19,9 @@ const maxFetch = 6
 
 // touched are the files that a turn's calls were about, the latest last, each once. What was sent is in the chat already.
 func (t *turnView) touched() (files []keyboard.File) {
+	if t.untold() {
+		return nil
+	}
 	seen := map[string]bool{}
 	for i := len(t.lines) - 1; i >= 0 && len(files) < maxFetch; i-- {
 		if f := t.lines[i].file; f.Label != "" && !seen[f.Label] {

@@ -34,6 +34,7 @@ type Intake struct {
 	API       string // root of the Bot API, without a final slash
 	Token     string
 	Workspace *tools.Workspace
+	Hearing   func() tools.Hearing // what understands speech now, if anything does
 	Log       *slog.Logger
 }
 
@@ -65,9 +66,10 @@ func (in *Intake) read(ctx context.Context, messages []*models.Message) (input a
 				input.Notes = append(input.Notes, "a file came that could not be had: "+err)
 				continue
 			}
+			note, complaint := in.hear(ctx, m, &saved)
 			input.Files = append(input.Files, saved)
-			if m.Voice != nil {
-				complaints = append(complaints, "I can't hear voice notes: no speech model is configured. It is kept as "+saved.Path+".")
+			if note != "" {
+				input.Notes, complaints = append(input.Notes, note), append(complaints, complaint)
 			}
 		}
 	}
@@ -224,8 +226,6 @@ func noteOf(m *models.Message) string {
 		return fmt.Sprintf("a poll: %s Options: %s", m.Poll.Question, strings.Join(options, "; "))
 	case m.Dice != nil:
 		return fmt.Sprintf("a throw of %s: %d", m.Dice.Emoji, m.Dice.Value)
-	case m.Voice != nil:
-		return "no speech model is configured: the voice note was saved, and its words are not known"
 	}
 	return ""
 }

@@ -384,7 +384,7 @@ func (q *request) answerOpenQuestion(ctx context.Context, plain bool) (bool, err
 		return false, err
 	}
 	for _, p := range open {
-		secret := p.Question != nil && p.Question.Secret != ""
+		secret := p.Question.TypedSecret()
 		if p.Kind == approvals.Asked && (secret || plain) && p.Request.Cards == q.at && decides(p, q.person.ID) {
 			return true, q.answer(ctx, p, text)
 		}
@@ -392,21 +392,28 @@ func (q *request) answerOpenQuestion(ctx context.Context, plain bool) (bool, err
 	return false, nil
 }
 
-// answer answers a question. A secret goes into the vault in the commit of the answer, which does not hold it, and the
-// message that brought it is deleted.
+// answer answers a question. A secret goes into the vault in the commit of the answer, which does not hold it, or to whoever
+// waits for it and nowhere else; the message that brought it is deleted.
 func (q *request) answer(ctx context.Context, p approvals.Pending, text string) error {
 	if q.Inbox.More(q.update) {
 		if err := q.Driver.Expect(q.at); err != nil {
 			return err
 		}
 	}
-	name := p.Question.Secret
-	if name == "" {
-		return q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: text}, q.files(ctx), q.done)
+	d := approvals.Decision{Verb: approvals.VerbAnswer, Answer: text}
+	if !p.Question.TypedSecret() {
+		return q.decide(p.ID, d, q.files(ctx), q.done)
 	}
-	return q.decide(p.ID, approvals.Decision{Verb: approvals.VerbAnswer, Answer: "(kept as " + name + ")"}, func(tx *store.Tx) error {
-		if err := q.Vault.Set(tx, name, strings.TrimSpace(text)); err != nil {
-			return err
+	value, name := strings.TrimSpace(text), p.Question.Secret
+	if d.Answer = "(kept as " + name + ")"; p.Question.Hidden {
+		d.Answer, d.Hidden = "", value
+		q.Vault.Hide(value) // before anybody could repeat it
+	}
+	return q.decide(p.ID, d, func(tx *store.Tx) error {
+		if !p.Question.Hidden {
+			if err := q.Vault.Set(tx, name, value); err != nil {
+				return err
+			}
 		}
 		typed := outbox.Slot("secret/" + string(p.ID))
 		if err := q.Out.Hold(tx, typed, q.at.Chat, store.MessageID(q.first().ID)); err != nil {
@@ -471,6 +478,9 @@ func (q *request) enter(tx *store.Tx, input agent.Input, complaint string) (err 
 		if err := q.complain(tx, complaint, true); err != nil {
 			return err
 		}
+	}
+	if err := q.hearBack(tx, input); err != nil {
+		return err
 	}
 	if !q.edited {
 		if err := heardFrom(tx, q.at, input.Message); err != nil {

@@ -19,6 +19,7 @@ import (
 	"nod/bot/render"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/plugins"
 	"nod/tools/secrets"
 )
 
@@ -32,6 +33,7 @@ type View struct {
 	masked *secrets.Redactor
 	zone   *time.Location // of the times of day that people are told
 	log    *slog.Logger
+	look   func() plugins.Telegram
 
 	mu    sync.Mutex
 	turns map[store.TurnID]*turnView
@@ -40,6 +42,7 @@ type View struct {
 // turnView is what is shown of one turn under way.
 type turnView struct {
 	turn   agent.Turn
+	look   func() plugins.Telegram
 	lines  []progressLine
 	notice delayNotice
 	typing func() // ends "typing…"; nil while it is not shown
@@ -78,7 +81,7 @@ type progressLine struct {
 // NewView wires a view. The redactor takes secrets out of what is shown while it is being written; what is kept in a
 // transcript had them taken out before. Cards show what would run as it is: the person who decides must see it.
 func NewView(db *store.DB, out *outbox.Outbox, redactor *secrets.Redactor, zone *time.Location, log *slog.Logger) *View {
-	return &View{db: db, out: out, masked: redactor, zone: zone, log: log, turns: map[store.TurnID]*turnView{}}
+	return &View{db: db, out: out, masked: redactor, zone: zone, log: log, look: func() (look plugins.Telegram) { return look }, turns: map[store.TurnID]*turnView{}}
 }
 
 func answerSlot(id store.TurnID) outbox.Slot { return outbox.Slot("turn/" + string(id) + "/answer") }
@@ -183,7 +186,7 @@ func (v *View) turnOf(turn agent.Turn) *turnView {
 		above.ID, above.Lineage = turn.Top, agent.Lineage{Task: turn.Task, Background: turn.Background}
 		t = v.turnOf(above)
 	default:
-		t = &turnView{turn: turn}
+		t = &turnView{turn: turn, look: v.look}
 	}
 	v.turns[turn.ID] = t
 	return t
@@ -206,6 +209,10 @@ func (t *turnView) quiet() {
 
 // streaming shows an answer as it grows, in the message that will hold it.
 func (v *View) streaming(e agent.Streaming) {
+	streaming := v.look().Streaming
+	if streaming == plugins.StreamingOff {
+		return
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	t, now := v.turnOf(e.Turn), time.Now()
@@ -224,7 +231,9 @@ func (v *View) streaming(e agent.Streaming) {
 		return
 	}
 	t.preview, t.shown = now.Add(nextPreview), true
-	v.out.Preview(answerSlot(e.Turn.ID), e.Turn.Address, outbox.Content{HTML: part.HTML, Plain: part.Plain, ReplyTo: replyTo(e.Turn)})
+	v.out.Preview(answerSlot(e.Turn.ID), e.Turn.Address, outbox.Content{
+		HTML: part.HTML, Plain: part.Plain, ReplyTo: replyTo(e.Turn), Draft: streaming == plugins.StreamingDraft,
+	})
 }
 
 // delayed tells in the progress message why nothing happens.
@@ -329,7 +338,7 @@ func (t *turnView) note(call tools.Execution, turn agent.Turn) {
 	if call.Repeats != "" {
 		id = call.Repeats
 	}
-	label, _ := render.Visible(call.Short)
+	label, _ := render.Visible(t.labelOf(call))
 	if turn.Nested() {
 		label = turn.Agent + ": " + label
 	}
@@ -380,6 +389,9 @@ const maxLines = 12
 
 // content is the progress message as it should look now.
 func (t *turnView) content() outbox.Content {
+	if t.untold() {
+		return outbox.Content{}
+	}
 	lines := t.filled()
 	var html, plain []string
 	if more := len(lines) - maxLines; more > 0 {
@@ -411,6 +423,9 @@ func (v *View) progress(t *turnView) {
 
 // moves says whether there is more to show than calls that wait for a person.
 func (t *turnView) moves() bool {
+	if t.untold() {
+		return false
+	}
 	return t.notice.now != "" || slices.ContainsFunc(t.lines, func(l progressLine) bool { return l.text != "" && !l.waits })
 }
 
@@ -466,6 +481,9 @@ func (v *View) answerItems(turn agent.Turn, text string) ([]outbox.Item, error) 
 			it.Slot, it.ReplyTo = answerSlot(turn.ID), replyTo(turn)
 		}
 		items = append(items, it)
+	}
+	if len(items) == 1 && !asFile && v.look().Rich && showsRich(text) {
+		items[0].Rich = text
 	}
 	if !asFile {
 		return items, nil

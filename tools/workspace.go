@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 const (
 	secretsDir = "secrets"
 	uploadsDir = "uploads"
+	dataDir    = "data"
 )
 
 // Workspace is the folder that the agent works in, held open so that nothing swapped in its place is taken for it. Its
@@ -93,12 +95,24 @@ func (w *Workspace) Shown(path string) string {
 // CreateUpload makes a new file under uploads/ for something that a person sent, and says where read_file finds it.
 // name is the sender's and may be anything; see SafeName. The caller closes the file.
 func (w *Workspace) CreateUpload(name string) (f *os.File, shown string, err error) {
-	if err := w.root.Mkdir(uploadsDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, "", fmt.Errorf("making the folder for uploads: %w", err)
+	return w.create(uploadsDir, name)
+}
+
+// CreateData is CreateUpload for what nod makes itself: the file lies in a folder under data/.
+func (w *Workspace) CreateData(folder, name string) (f *os.File, shown string, err error) {
+	return w.create(filepath.Join(dataDir, folder), name)
+}
+
+// create makes a new file in a folder, without following a link on the way to it.
+func (w *Workspace) create(dir, name string) (f *os.File, shown string, err error) {
+	for at := range parents(dir) {
+		if err := w.mkdir(at); err != nil {
+			return nil, "", fmt.Errorf("making the folder %s: %w", at, err)
+		}
 	}
-	folder, err := descend(w.root, uploadsDir)
+	folder, err := descend(w.root, dir)
 	if err != nil {
-		return nil, "", fmt.Errorf("opening the folder for uploads: %w", err)
+		return nil, "", fmt.Errorf("opening the folder %s: %w", dir, err)
 	}
 	defer folder.Close()
 	safe := SafeName(name)
@@ -106,12 +120,37 @@ func (w *Workspace) CreateUpload(name string) (f *os.File, shown string, err err
 		unique := alternative(safe, n)
 		f, err := folder.OpenFile(unique, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 		if err == nil {
-			return f, filepath.Join(uploadsDir, unique), nil
+			return f, filepath.Join(dir, unique), nil
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return nil, "", fmt.Errorf("making a file for an upload: %w", err)
+			return nil, "", fmt.Errorf("making a file in %s: %w", dir, err)
 		}
 	}
+}
+
+// parents yields a relative path's folders, the outermost first, and the path itself last.
+func parents(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, c := range path {
+			if c == filepath.Separator && !yield(path[:i]) {
+				return
+			}
+		}
+		yield(path)
+	}
+}
+
+// mkdir makes one folder, unless it is there.
+func (w *Workspace) mkdir(path string) error {
+	parent, err := descend(w.root, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	if err := parent.Mkdir(filepath.Base(path), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 const ownedByNod = "belongs to nod itself, and no tool may touch it"

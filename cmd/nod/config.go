@@ -15,8 +15,11 @@ import (
 
 	"nod/agent"
 	"nod/agent/llm"
+	"nod/approvals"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/mcp"
+	"nod/tools/plugins"
 	"nod/tools/shell"
 )
 
@@ -39,6 +42,8 @@ type Config struct {
 	Profile tools.Profile
 	// Spending holds the caps on what models may cost.
 	Spending agent.Spending
+	// Rules are those that stand in the file.
+	Rules []approvals.Rule
 	// KeyFiles are the files that a secret was read from.
 	KeyFiles []string
 	// Credentials is the folder in which systemd passes the key of the secrets on, or "".
@@ -51,6 +56,10 @@ type Config struct {
 	KeepDays int
 	// ModelGiven says that somebody named a model service; the demo uses its scripted one otherwise.
 	ModelGiven bool
+	// Servers are the MCP servers of the file.
+	Servers []mcp.Server
+	// Plugins are those that the file sets up.
+	Plugins plugins.File
 }
 
 // configError lists everything that is wrong, each line naming its key.
@@ -109,6 +118,9 @@ func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	c.Sandbox = l.sandbox(first(env("NOD_SANDBOX"), f.Sandbox))
 	c.Writable = l.writable(first(env("NOD_SANDBOX_WRITABLE"), f.Writable), c.Home)
 	c.Profile = l.profile(first(env("NOD_TOOLS_PROFILE"), f.Tools.Profile))
+	c.Servers = l.servers(f)
+	c.Plugins = l.plugins(f.Plugins)
+	c.Rules = l.rules(f, c.Workspace)
 	c.KeyFiles = l.keyFiles
 	c.Log = l.level(first(env("NOD_LOG"), f.Log, "info"))
 	if len(l.problems) > 0 {
@@ -412,7 +424,8 @@ func (c Config) secrets() []string {
 			all = append(all, string(value))
 		}
 	}
-	return all
+	all = append(all, serverSecrets(c.Servers)...)
+	return append(all, pluginSecrets(c.Plugins)...)
 }
 
 // private are the paths that neither tools nor sandboxed commands may reach.

@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"nod/tools/plugins"
 )
 
 // file is nod.yaml. Its keys mean what the variables of the same name mean.
@@ -34,7 +36,13 @@ type file struct {
 
 	Tools fileTools `yaml:"tools"`
 
+	MCP []fileServer `yaml:"mcp"`
+
 	Spending fileSpending `yaml:"spending"`
+
+	Plugins plugins.File `yaml:"plugins"`
+
+	Rules []fileRule `yaml:"rules"`
 
 	broken bool // it could not be read, so that nothing is known of what it lacks
 }
@@ -116,6 +124,9 @@ func (l *loader) fill(node ast.Node, into reflect.Value, where string) {
 			l.fillList(entry.Value, field, where+key)
 		case field.Kind() == reflect.Struct:
 			l.fill(entry.Value, field, where+key+".")
+		case field.Kind() == reflect.Pointer && field.Type().Elem().Kind() == reflect.Struct:
+			field.Set(reflect.New(field.Type().Elem()))
+			l.fill(entry.Value, field.Elem(), where+key+".")
 		case field.Kind() == reflect.Pointer: // a number of which it matters that it was given
 			value := reflect.New(field.Type().Elem())
 			if yaml.NodeToValue(entry.Value, value.Interface()) != nil {
@@ -137,6 +148,7 @@ func (l *loader) fillList(node ast.Node, into reflect.Value, where string) {
 	}
 	for i, item := range list.Values {
 		into.Set(reflect.Append(into, reflect.Zero(into.Type().Elem())))
+		setLine(into.Index(i), lineOf(item))
 		l.fill(item, into.Index(i), fmt.Sprintf("%s[%d].", where, i))
 	}
 }
@@ -168,6 +180,8 @@ func kindInWords(k reflect.Kind) string {
 		return "a number"
 	case reflect.Bool:
 		return "true or false"
+	case reflect.Slice:
+		return "a list of texts"
 	case reflect.Map:
 		return "keys with values"
 	}

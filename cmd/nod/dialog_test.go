@@ -22,13 +22,15 @@ import (
 	"nod/agent/llm/scripted"
 	"nod/bot/emulator"
 	"nod/store"
+	"nod/tools"
 )
 
 // TestDialogs holds the conversations of testdata/dialog, each on both of the model's wires. A dialog is a txtar archive.
 // Its files "workspace/…" and "home/…" are there at the start, "transcript" is what the person sees at the end ("transcript
 // bob" and "transcript in team" what is seen elsewhere), "calls" the API calls that it took, and "after/…" are files of the
 // workspace as they must be then (-update writes transcripts and calls). The file "config" has lines such as "owners none",
-// "owners user bob", "models one two", "window 4000" (tokens), "spending 5 0.50" (USD a day, a run) and "zone Europe/Rome". What comes before the files is the
+// "owners user bob", "models one two", "window 4000" (tokens), "spending 5 0.50" (USD a day, a run) "profile atomic",
+// "plugin speech {…}", "mcp http" or "mcp stdio" (the server of mcp_server_test.go) and "zone Europe/Rome". What comes before the files is the
 // conversation, one step a line; lines that begin with blanks go on with the step above:
 //
 //	# a comment                       # real: without the fake clock, since a process is started
@@ -43,6 +45,8 @@ import (
 //	forward> text                     Ann forwards what somebody else wrote
 //	model> steps                      the model's next answer, in the form of scripted.ParseReply
 //	down 503 Overloaded., up          from here on the model's service refuses every request; it answers again
+//	for> part                         the next answer in the conversation of a sub-agent or a task whose first message
+//	                                  contains the text; its steps stand on the lines below
 //	bot< part                         waits until the bot shows a message that contains the text
 //	soon< part                        the same, within a second
 //	bot! part                         no message of the bot contains the text
@@ -54,6 +58,8 @@ import (
 //	as bob                            from here on Bob does and sees what Ann did and saw above; "as user" ends it
 //	in team                           from here on it happens in the group Team, "in team/builds" in a topic there, until
 //	                                  "in private"; "in team basic" makes it a basic group, "in team forum" one with topics
+//	hears text, speaks, draws 64x48   what the services for speech and pictures answer from now on; "slow 30s" makes
+//	                                  them take that long, "mute" makes them refuse
 //	restrict, unrestrict              the bot may send no files in the group, and is told; it may again
 //	files off, files on               the group's members may send no files, of which no bot is told; they may again
 //	supergroup                        the basic group becomes a supergroup
@@ -66,7 +72,7 @@ import (
 //	restarts                          nod ends by itself and is started again, as the restart tool wants it
 //	fault method n spec               the next n calls fail: drop-before, drop-after, 502, 429:SECONDS, hang, 400:TEXT
 //
-// $WORKSPACE stands for the workspace's folder, $CODE for the code of the pairing link that the terminal showed last, $JOB
+// $WORKSPACE stands for the workspace's folder, $SELF for this test binary, $CODE for the code of the pairing link that the terminal showed last, $JOB
 // for the id of the job that list_items told last, and $TIME, in what a real dialog shows, for a time of day.
 func TestDialogs(t *testing.T) {
 	files, err := filepath.Glob("testdata/dialog/*.txtar")
@@ -200,6 +206,12 @@ func (d *dialog) configure(cfg *Config, key string, words []string) (err error) 
 		cfg.Models[0].ContextWindow, err = strconv.Atoi(words[0])
 	case "spending": // a day's cap and a run's, in USD
 		_, err = fmt.Sscan(strings.Join(words, " "), &cfg.Spending.Daily, &cfg.Spending.Job)
+	case "profile":
+		cfg.Profile = tools.Profile(words[0])
+	case "plugin": // with its settings in JSON
+		err = setPlugin(cfg, words[0], strings.Join(words[1:], " "))
+	case "mcp": // a server of the configuration: helper over HTTP without a network, or on pipes
+		cfg.Servers = append(cfg.Servers, helperOn(words[0]))
 	case "zone":
 		cfg.Zone, err = time.LoadLocation(words[0])
 	default:
@@ -299,6 +311,13 @@ func (d *dialog) step(step string) {
 			d.t.Fatal(err)
 		}
 		d.model.push(reply)
+	case "for>":
+		only, steps, _ := strings.Cut(text, "\n")
+		reply, err := scripted.ParseReply(steps)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		d.model.answerOnly(only, func(scripted.Request) scripted.Reply { return reply })
 	case "press>":
 		d.notice = d.press(d.actor(), text).Text
 	case "reply>":
@@ -329,6 +348,8 @@ func (d *dialog) happens(verb, text string) bool {
 		d.who = text
 	case "in":
 		d.move(text)
+	case "hears", "speaks", "draws", "slow", "mute":
+		d.media(verb, text)
 	case "restrict":
 		d.groups[d.where].Restrict(ann, false)
 	case "unrestrict":
@@ -409,7 +430,7 @@ func (d *dialog) conceal(text string) string {
 		text = clockForm.ReplaceAllString(text, "$$TIME")
 	}
 	text = sizeForm.ReplaceAllString(text, "Database: …")
-	return strings.ReplaceAll(text, d.workspace, "$WORKSPACE")
+	return strings.NewReplacer(d.workspace, "$WORKSPACE", testBinary(), "$SELF").Replace(text)
 }
 
 var (
@@ -422,7 +443,7 @@ var (
 var sizeForm = regexp.MustCompile(`Database: \S+ .B`)
 
 func (d *dialog) secrets() map[string]string {
-	found := map[string]string{"$WORKSPACE": d.workspace}
+	found := map[string]string{"$WORKSPACE": d.workspace, "$SELF": testBinary()}
 	for _, link := range codeForm.FindAllStringSubmatch(d.terminal.String(), -1) {
 		found["$CODE"] = link[1]
 	}

@@ -1,4 +1,4 @@
-// Package chat is the tools of a conversation: send_attachment, ask_user_clarification, write_todos, update_scratchpad and
+// Package chat is the tools of a conversation: send_attachment, send_voice_message, ask_user_clarification, write_todos, update_scratchpad and
 // activate_tools.
 //
 // It owns a session's scratchpad and its set of active lazy groups, which change in the commit of a call's outcome. It
@@ -13,7 +13,7 @@ import (
 // Tools are the tools of this package. Labels show paths relative to w; the calls themselves use the workspace of their scope.
 // groups are the lazy groups that there are at the time.
 func Tools(w *tools.Workspace, groups func() []tools.Group) []tools.Tool {
-	return []tools.Tool{sendAttachment(w), askUserClarification(), writeTodos(), updateScratchpad(), activateTools(groups)}
+	return []tools.Tool{sendAttachment(w), sendVoiceMessage(), askUserClarification(), writeTodos(), updateScratchpad(), activateTools(groups)}
 }
 
 // plumbing changes nothing outside of nod's own records, so it may run again after a crash.

@@ -10,19 +10,11 @@ import (
 	"nod/tools"
 )
 
-// What Telegram shows as a photo: at most 10 MB, width and height together at most 10000, and neither more than 20 times
-// the other (Bot API, sendPhoto).
-const (
-	maxPhoto      = 10 << 20
-	maxPhotoSides = 10_000
-	maxPhotoRatio = 20
-)
-
 // kindOf is how a file is sent. Whatever Telegram would refuse in a special form goes as a document.
 func kindOf(f io.ReaderAt, head []byte, mime string, size int64) tools.FileKind {
 	switch mime {
 	case "image/jpeg", "image/png":
-		if size <= maxPhoto && showsAsPhoto(io.NewSectionReader(f, 0, size)) {
+		if showsAsPhoto(io.NewSectionReader(f, 0, size), size) {
 			return tools.Photo
 		}
 	case "video/mp4":
@@ -38,13 +30,9 @@ func kindOf(f io.ReaderAt, head []byte, mime string, size int64) tools.FileKind 
 }
 
 // showsAsPhoto reads the picture's header only.
-func showsAsPhoto(r io.Reader) bool {
+func showsAsPhoto(r io.Reader, size int64) bool {
 	config, _, err := image.DecodeConfig(r)
-	if err != nil || config.Width <= 0 || config.Height <= 0 {
-		return false
-	}
-	long, short := max(config.Width, config.Height), min(config.Width, config.Height)
-	return long+short <= maxPhotoSides && long <= maxPhotoRatio*short
+	return err == nil && tools.FitsPhoto(config.Width, config.Height, size)
 }
 
 // soundType knows the sound files that net/http takes for something else: MPEG audio without an ID3 tag, and M4A.

@@ -137,10 +137,10 @@ func (b *Book) Telegram() Telegram {
 }
 
 // Key is the value of an api_key.
-func (b *Book) Key(value string) (string, error) {
-	name, stored := secrets.Reference(value)
+func (b *Book) Key(k Key) (string, error) {
+	name, stored := secrets.Reference(string(k))
 	if !stored {
-		return value, nil
+		return string(k), nil
 	}
 	key, ok := b.vault.Value(name)
 	if !ok {
@@ -165,6 +165,12 @@ func (b *Book) plan(id string, patch map[string]any, on *bool) (change, error) {
 	}
 	if _, fixed := b.fixed[id]; fixed {
 		return change{}, fmt.Errorf("%s is set up in nod.yaml, so it is changed there; toggle_item switches it on and off", id)
+	}
+	// A key that was given as it is appears in no record from here on, though it is refused.
+	if key, ok := patch["api_key"].(string); ok {
+		if _, stored := secrets.Reference(key); !stored {
+			b.vault.Hide(key)
+		}
 	}
 	c := change{id: id}
 	c.before, c.wasOn = b.state(id)

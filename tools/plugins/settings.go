@@ -3,6 +3,7 @@ package plugins
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,10 +18,17 @@ const (
 	TelegramID = "telegram"
 )
 
+// Key is an api_key: a reference to a stored secret or, in nod.yaml, the secret itself. It prints as a placeholder.
+type Key string
+
+func (Key) String() string       { return "[redacted]" }
+func (Key) GoString() string     { return "[redacted]" }
+func (Key) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+
 // Images makes pictures, by a service of OpenAI's kind or by a command.
 type Images struct {
 	BaseURL string `json:"base_url,omitempty" yaml:"base_url" jsonschema:"address of the service (default https://api.openai.com/v1)"`
-	APIKey  string `json:"api_key,omitempty" yaml:"api_key" jsonschema:"its key as ${secret:NAME}, which set_secret asks for"`
+	APIKey  Key    `json:"api_key,omitempty" yaml:"api_key" jsonschema:"its key as ${secret:NAME}, which set_secret asks for"`
 	Model   string `json:"model,omitempty" yaml:"model" jsonschema:"such as gpt-image-1"`
 	Size    string `json:"size,omitempty" yaml:"size" jsonschema:"such as 1024x1024"`
 	Command string `json:"command,omitempty" yaml:"command" jsonschema:"instead of a service: a program with {prompt} and {out}, the PNG or JPEG file to write"`
@@ -29,7 +37,7 @@ type Images struct {
 // Speech understands and makes speech, by a service of OpenAI's kind or by commands.
 type Speech struct {
 	BaseURL    string `json:"base_url,omitempty" yaml:"base_url" jsonschema:"address of the service (default https://api.openai.com/v1)"`
-	APIKey     string `json:"api_key,omitempty" yaml:"api_key" jsonschema:"its key as ${secret:NAME}, which set_secret asks for"`
+	APIKey     Key    `json:"api_key,omitempty" yaml:"api_key" jsonschema:"its key as ${secret:NAME}, which set_secret asks for"`
 	STTModel   string `json:"stt_model,omitempty" yaml:"stt_model" jsonschema:"model that understands, such as whisper-1"`
 	TTSModel   string `json:"tts_model,omitempty" yaml:"tts_model" jsonschema:"model that speaks, such as gpt-4o-mini-tts"`
 	Voice      string `json:"voice,omitempty" yaml:"voice" jsonschema:"its voice (default alloy)"`
@@ -68,14 +76,14 @@ type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-func (p *problems) service(baseURL, key string, ours bool) {
+func (p *problems) service(baseURL string, key Key, ours bool) {
 	if baseURL != "" {
 		u, err := url.Parse(baseURL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
 			p.add("base_url must be an http or https address without a password or a query")
 		}
 	}
-	if _, stored := secrets.Reference(key); key != "" && !stored && !ours {
+	if _, stored := secrets.Reference(string(key)); key != "" && !stored && !ours {
 		p.add("api_key must be of the form ${secret:NAME}; set_secret asks for the value")
 	}
 }
@@ -114,7 +122,7 @@ func (s Images) Check(ours bool) error {
 	var p problems
 	p.service(s.BaseURL, s.APIKey, ours)
 	p.command("command", s.Command, promptPlace, outPlace)
-	p.texts(s.BaseURL, s.APIKey, s.Model, s.Size, s.Command)
+	p.texts(s.BaseURL, string(s.APIKey), s.Model, s.Size, s.Command)
 	if (s.Model == "") == (s.Command == "") {
 		p.add("give either model, of a service, or command")
 	}
@@ -127,7 +135,7 @@ func (s Speech) Check(ours bool) error {
 	p.service(s.BaseURL, s.APIKey, ours)
 	p.command("stt_command", s.STTCommand, inPlace)
 	p.command("tts_command", s.TTSCommand, inPlace, outPlace)
-	p.texts(s.BaseURL, s.APIKey, s.STTModel, s.TTSModel, s.Voice, s.STTCommand, s.TTSCommand)
+	p.texts(s.BaseURL, string(s.APIKey), s.STTModel, s.TTSModel, s.Voice, s.STTCommand, s.TTSCommand)
 	if s.STTModel != "" && s.STTCommand != "" || s.TTSModel != "" && s.TTSCommand != "" {
 		p.add("a model and a command for the same exclude each other")
 	}

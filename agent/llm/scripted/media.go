@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Media is what the endpoints for speech and pictures answer. Those that are empty refuse.
@@ -17,6 +18,7 @@ type Media struct {
 	Speech  []byte // of every text
 	Picture []byte // of every prompt
 	Fault   *Reply // instead of all that, when set
+	Delay   time.Duration
 }
 
 // MediaRequest is what one of these endpoints was asked.
@@ -85,6 +87,11 @@ func (s *Server) serveMedia(w http.ResponseWriter, r *http.Request, endpoint str
 	s.mediaAsked = append(s.mediaAsked, asked)
 	m := s.media
 	s.mu.Unlock()
+	select {
+	case <-time.After(m.Delay):
+	case <-r.Context().Done():
+		return
+	}
 	if m.Fault != nil {
 		m.Fault.refuse(w)
 		return

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	"nod/agent/llm"
+	"nod/tools"
+	"nod/tools/plugins"
+	"nod/tools/secrets"
+)
+
+// plugins reads what the file sets up. A key may stand there, or be referred to as elsewhere.
+func (l *loader) plugins(f plugins.File) plugins.File {
+	f.Images.APIKey = plugins.Key(l.secret("plugins.images.api_key", string(f.Images.APIKey)))
+	f.Speech.APIKey = plugins.Key(l.secret("plugins.speech.api_key", string(f.Speech.APIKey)))
+	check := func(id string, given bool, err error) {
+		if !given || err == nil {
+			return
+		}
+		for line := range strings.Lines(err.Error()) {
+			l.problem("plugins."+id, "%s", strings.TrimSpace(line))
+		}
+	}
+	check(plugins.ImagesID, f.Images != plugins.Images{}, f.Images.Check(true))
+	check(plugins.SpeechID, f.Speech != plugins.Speech{}, f.Speech.Check(true))
+	check(plugins.TelegramID, true, f.Telegram.Check(true))
+	return f
+}
+
+// pluginSecrets are the keys that stand in the file.
+func pluginSecrets(f plugins.File) (values []string) {
+	for _, key := range []plugins.Key{f.Images.APIKey, f.Speech.APIKey} {
+		if _, stored := secrets.Reference(string(key)); !stored {
+			values = append(values, string(key))
+		}
+	}
+	return values
+}
+
+// capabilities are what plugins add to nod now. They are asked for each time, so that a change of settings counts at once.
+type capabilities struct {
+	book      *plugins.Book
+	commands  plugins.Commands
+	transport http.RoundTripper // nil: the network
+}
+
+// service is where a plugin's service is.
+func (c capabilities) service(baseURL string, key plugins.Key, model string) (llm.Service, error) {
+	value, err := c.book.Key(key)
+	return llm.Service{BaseURL: baseURL, APIKey: llm.Secret(value), Model: model, Transport: c.transport}, err
+}
+
+// hearing understands speech, or is nil.
+func (c capabilities) hearing() tools.Hearing {
+	s, on := c.book.Speech()
+	switch {
+	case on && s.STTCommand != "":
+		return plugins.Hearing{Commands: c.commands, Line: s.STTCommand}
+	case on && s.STTModel != "":
+		service, err := c.service(s.BaseURL, s.APIKey, s.STTModel)
+		if err != nil {
+			return unready{err}
+		}
+		return llm.Hearing{Service: service}
+	}
+	return nil
+}
+
+// speech makes speech, or is nil.
+func (c capabilities) speech() tools.SpeechPort {
+	s, on := c.book.Speech()
+	switch {
+	case on && s.TTSCommand != "":
+		return plugins.Speaking{Commands: c.commands, Line: s.TTSCommand}
+	case on && s.TTSModel != "":
+		service, err := c.service(s.BaseURL, s.APIKey, s.TTSModel)
+		if err != nil {
+			return unready{err}
+		}
+		return llm.Speaking{Service: service, Voice: s.Voice}
+	}
+	return nil
+}
+
+// images makes pictures, or is nil.
+func (c capabilities) images() tools.ImagePort {
+	s, on := c.book.Images()
+	switch {
+	case on && s.Command != "":
+		return plugins.Drawing{Commands: c.commands, Line: s.Command}
+	case on && s.Model != "":
+		service, err := c.service(s.BaseURL, s.APIKey, s.Model)
+		if err != nil {
+			return unready{err}
+		}
+		return llm.Drawing{Service: service, Size: s.Size}
+	}
+	return nil
+}
+
+// unready stands in for a plugin that is on and lacks something: whoever uses it is told what.
+type unready struct{ err error }
+
+func (u unready) Transcribe(context.Context, string, string, io.Reader) (string, error) {
+	return "", u.err
+}
+func (u unready) Speak(context.Context, string) ([]byte, error) { return nil, u.err }
+func (u unready) Providers() []tools.ImageProvider {
+	return []tools.ImageProvider{{ID: "openai", About: "not ready: " + u.err.Error()}}
+}
+
+func (u unready) Generate(context.Context, tools.ImageRequest) ([]byte, error) { return nil, u.err }
