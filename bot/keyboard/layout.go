@@ -154,7 +154,7 @@ type File struct {
 func Files(list []File) *models.InlineKeyboardMarkup {
 	var buttons [][]models.InlineKeyboardButton
 	for _, f := range list {
-		buttons = append(buttons, row(button("📄 "+f.Label, Action{FetchFile, string(f.Call), 0})))
+		buttons = append(buttons, row(button("📎 "+f.Label, Action{FetchFile, string(f.Call), 0})))
 	}
 	return rows(buttons...)
 }

@@ -66,7 +66,7 @@ func TestLayouts(t *testing.T) {
 			"[🗑 shell, 15 min]1G.g1", "[🗑 git status]1U.r1",
 		}},
 		{"stranger", Stranger(42), []string{"success:[Allow]1A.42 [Ignore]1I.42"}},
-		{"files", Files([]File{{"call1", "write_file notes.md"}}), []string{"[📄 write_file notes.md]1F.call1"}},
+		{"files", Files([]File{{"call1", "write_file notes.md"}}), []string{"[📎 write_file notes.md]1F.call1"}},
 		{"an id that is none", Interrupted("No Id"), []string{"[🔁 Run again]1? [⏭ Skip]1?"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -90,7 +90,7 @@ bot< Read.`)
 			if err := errors.Join(os.Remove(path), os.Symlink(target, path)); err != nil {
 				t.Fatal(err)
 			}
-			if answer := d.press(d.ann, "📄 a.md"); !answer.Alert || answer.Text == "" {
+			if answer := d.press(d.ann, "📎 a.md"); !answer.Alert || answer.Text == "" {
 				t.Errorf("a link to %s was answered with %+v", name, answer)
 			}
 		}
