@@ -161,6 +161,36 @@ func EntryOf(tool string) (Entry, bool) {
 	return Catalogue[i], true
 }
 
+// Named are the catalogue's tools that a text names. A name that is also a plain word, such as restart, counts only where a
+// bracket or a backtick marks it.
+func Named(text string) (found []Entry) {
+	for _, e := range Catalogue {
+		for at := 0; ; {
+			i := strings.Index(text[at:], e.Tool)
+			if i < 0 {
+				break
+			}
+			start, end := at+i, at+i+len(e.Tool)
+			if namesAt(text, start, end) {
+				found = append(found, e)
+				break
+			}
+			at = end
+		}
+	}
+	return found
+}
+
+// namesAt says whether a name stands by itself at a place of a text.
+func namesAt(text string, start, end int) bool {
+	inWord := func(c byte) bool { return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+	if start > 0 && inWord(text[start-1]) || end < len(text) && inWord(text[end]) {
+		return false
+	}
+	marked := start > 0 && text[start-1] == '`' || end < len(text) && text[end] == '('
+	return marked || strings.ContainsRune(text[start:end], '_')
+}
+
 // In says whether the entry belongs to a profile.
 func (e Entry) In(p Profile) bool { return slices.Contains(e.Profiles, p) }
 
@@ -229,6 +259,22 @@ func (e Entry) fits(t Tool) error {
 		return fmt.Errorf("%s: its phase is %s, but it needs the port %q", e.Tool, e.Phase, traits.Needs)
 	case traits.SubAgentsOnly && traits.RootOnly, traits.Interactive && traits.Background:
 		return fmt.Errorf("%s: two of its traits exclude each other, so nobody could see it", e.Tool)
+	}
+	return nil
+}
+
+// speaks refuses a description that names a tool which a profile of this one does not have, or which may be withdrawn while
+// this one is offered.
+func (e Entry) speaks(description string) error {
+	for _, other := range Named(description) {
+		for _, p := range e.Profiles {
+			if !other.In(p) {
+				return fmt.Errorf("the description of %s names %s, which the profile %s does not have", e.Tool, other.Tool, p)
+			}
+		}
+		if other.Phase == Attachments && e.Phase == Core {
+			return fmt.Errorf("the description of %s names %s, which can be withdrawn", e.Tool, other.Tool)
+		}
 	}
 	return nil
 }

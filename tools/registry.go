@@ -74,7 +74,7 @@ func newCatalogue(entries []Entry, profile Profile, all []Tool) (*Registry, erro
 			problems = append(problems, fmt.Errorf("the tool %q has no entry in the catalogue", t.Name()))
 			continue
 		}
-		problems = append(problems, entries[i].fits(t))
+		problems = append(problems, entries[i].fits(t), entries[i].speaks(t.Description()))
 	}
 	r, err := NewRegistry(all...)
 	if err := errors.Join(append(problems, err)...); err != nil {

@@ -44,7 +44,7 @@ type Facts struct {
 
 // System is the text before the history. What changes least stands first, so that a service can cache it.
 func (b *Builder) System(f Facts) (string, error) {
-	parts := []string{f.Agent.Text, guidance(f), servers(f)}
+	parts := []string{agentText(f), guidance(f), servers(f)}
 	parts = append(parts, f.Fragments...)
 	for _, name := range []string{"AGENTS.md", "memory/MEMORY.md"} {
 		parts = append(parts, b.notes(name))
@@ -70,9 +70,13 @@ func joinParts(parts []string) string {
 // guidance is what goes for several tools at once; it names only tools that are offered.
 func guidance(f Facts) string {
 	var lines []string
-	for _, g := range crossTool {
-		if offered(f.Offer, g.needs...) {
-			lines = append(lines, "- "+g.text)
+	for _, line := range crossTool {
+		var needs []string
+		for _, e := range tools.Named(line) {
+			needs = append(needs, e.Tool)
+		}
+		if offered(f.Offer, needs...) {
+			lines = append(lines, "- "+line)
 		}
 	}
 	if len(lines) == 0 {
@@ -129,7 +133,10 @@ func (b *Builder) scratchpad(session store.SessionID) (pad string, err error) {
 
 func (b *Builder) moment(f Facts) string {
 	now := f.Now.In(b.Zone)
-	text := fmt.Sprintf("# Now\n\nIt is %s, time zone %s. Your workspace is %s.", now.Format("Monday, 2 January 2006, 15:04"), b.Zone, b.Workspace.Dir())
+	text := fmt.Sprintf("# Now\n\nIt is %s, time zone %s.", now.Format("Monday, 2 January 2006, 15:04"), b.Zone)
+	if f.Offer != nil && len(f.Offer.Tools) > 0 {
+		text += fmt.Sprintf(" Your workspace is %s.", b.Workspace.Dir())
+	}
 	if f.Dir != "" {
 		text += fmt.Sprintf(" You work in its folder %s: relative paths and commands begin there.", f.Dir)
 	}

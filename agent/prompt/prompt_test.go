@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"nod/agent/roster"
@@ -52,11 +51,12 @@ func (d *desk) system() string {
 }
 
 // everyName are the tools that guidance may speak of.
-var everyName = []string{
-	tools.ListFiles, tools.ReadFile, tools.WriteFile, tools.EditFile, tools.InsertAtLine, tools.ReplaceLines, tools.SearchFile, tools.GrepFiles,
-	tools.ExecuteCmd, tools.Restart, tools.ExecuteTask, tools.ListItems, tools.ToggleItem, tools.DeleteCronJob,
-	tools.SendAttachment, tools.AskUserClarification, tools.WriteTodos, tools.UpdateScratchpad, tools.ActivateTools,
-}
+var everyName = func() (names []string) {
+	for _, e := range tools.Catalogue {
+		names = append(names, e.Tool)
+	}
+	return names
+}()
 
 // named makes tools that have only a name.
 func named(names ...string) (all []tools.Tool) {
@@ -184,14 +184,11 @@ func TestGuidanceNamesOnlyWhatIsOffered(t *testing.T) {
 				t.Fatalf("%s is not offered, yet: %s", name, got)
 			}
 		}
-		if wants := len(got) > 0; wants != slices.ContainsFunc(crossTool, func(g struct {
-			text  string
-			needs []string
-		},
-		) bool {
-			return !slices.ContainsFunc(g.needs, func(n string) bool { return !slices.Contains(names, n) })
-		}) {
-			t.Fatalf("there is guidance: %v, with %v", wants, names)
+		for _, line := range crossTool {
+			missing := slices.ContainsFunc(tools.Named(line), func(e tools.Entry) bool { return !slices.Contains(names, e.Tool) })
+			if strings.Contains(got, line) == missing {
+				t.Fatalf("with %v the line %q is wrong: %s", names, line, got)
+			}
 		}
 	}
 	if got := guidance(Facts{}); got != "" {
@@ -199,21 +196,41 @@ func TestGuidanceNamesOnlyWhatIsOffered(t *testing.T) {
 	}
 }
 
-// TestGuidanceDeclaresWhatItNames: a line that names a tool needs it.
-func TestGuidanceDeclaresWhatItNames(t *testing.T) {
-	for _, g := range crossTool {
-		var names []string
-		for _, name := range everyName {
-			if strings.Contains(g.text, name) {
-				names = append(names, name)
-			}
+// TestEveryLineOfGuidanceNamesTools: what names none would be said where there are none.
+func TestEveryLineOfGuidanceNamesTools(t *testing.T) {
+	for _, line := range crossTool {
+		if len(tools.Named(line)) == 0 {
+			t.Error(line)
 		}
-		needs := slices.Clone(g.needs)
-		slices.Sort(needs)
-		slices.Sort(names)
-		if diff := cmp.Diff(names, needs); diff != "" {
-			t.Errorf("%s\n%s", g.text, diff)
+	}
+}
+
+func TestTextsThatNameWhatIsNotThereAreRefused(t *testing.T) {
+	if err := Check(roster.Embedded()); err != nil {
+		t.Errorf("our own texts: %v", err)
+	}
+	for text, bad := range map[string]bool{
+		"Use read_file.": false, "restart or notify as you like": false, "Call send_attachment.": true, "Call `telegram_pin`.": true, "Not read_file_x.": false,
+	} {
+		if err := Check([]roster.Agent{{ID: "x", Text: text}}); (err != nil) != bad {
+			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestWithoutToolsNothingIsSaidOfThem: in the profile disabled it is plain chat.
+func TestWithoutToolsNothingIsSaidOfThem(t *testing.T) {
+	d := newDesk(t)
+	d.facts.Agent = roster.Embedded()[1]
+	d.facts.Offer = nil
+	text := d.system()
+	for _, word := range []string{"tool", "Approve", "workspace", "<!--"} {
+		if strings.Contains(text, word) {
+			t.Errorf("%q is said: %s", word, text)
+		}
+	}
+	if !strings.Contains(text, "How you write") {
+		t.Errorf("what is left: %s", text)
 	}
 }
 

@@ -126,6 +126,12 @@ func (r *Roster) All() (all []Agent, problems []error) {
 	return all, problems
 }
 
+// Embedded are the agents that nod brings along, by id.
+func Embedded() []Agent {
+	all, _ := (&Roster{}).All() // without a folder of the owner's there is nothing that could be wrong; TestEmbedded
+	return all
+}
+
 // ids are those of all files, ours and the owner's. A name that can't be an id is a problem.
 func (r *Roster) ids() (ids []string, err error) {
 	ours, err := fs.Glob(embedded, "agents/*.md")

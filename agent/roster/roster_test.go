@@ -185,3 +185,10 @@ func TestAllows(t *testing.T) {
 		}
 	}
 }
+
+func TestEmbedded(t *testing.T) {
+	_, problems := New("", slog.New(slog.DiscardHandler)).All()
+	if len(problems) > 0 || len(Embedded()) != 4 {
+		t.Errorf("%d agents, %v", len(Embedded()), problems)
+	}
+}

@@ -220,14 +220,21 @@ func TestNoToolRunsAnother(t *testing.T) {
 			return err
 		}
 		for _, decl := range file.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			makesList := ok && returns(fn, "[]tools.Tool")
+			made := map[string]bool{} // variables that hold a tool
 			ast.Inspect(decl, func(n ast.Node) bool {
-				if sel, ok := n.(*ast.SelectorExpr); ok && isIdent(sel.X, "tools") && slices.Contains(forbidden, sel.Sel.Name) {
-					t.Errorf("%s mentions tools.%s: a tool reaches what it needs through a port", files.Position(n.Pos()), sel.Sel.Name)
-				}
-				if call, ok := n.(*ast.CallExpr); ok && !makesList && makesTool(file, call) {
-					t.Errorf("%s takes another tool's definition into its hands", files.Position(n.Pos()))
+				switch n := n.(type) {
+				case *ast.AssignStmt:
+					if call, ok := n.Rhs[0].(*ast.CallExpr); ok && makesTool(file, call) {
+						made[typeText(n.Lhs[0])] = true
+					}
+				case *ast.SelectorExpr:
+					if isIdent(n.X, "tools") && slices.Contains(forbidden, n.Sel.Name) {
+						t.Errorf("%s mentions tools.%s: a tool reaches what it needs through a port", files.Position(n.Pos()), n.Sel.Name)
+					}
+					call, chained := n.X.(*ast.CallExpr)
+					if n.Sel.Name == "Decode" && (made[typeText(n.X)] || chained && makesTool(file, call)) {
+						t.Errorf("%s begins a call of another tool", files.Position(n.Pos()))
+					}
 				}
 				return true
 			})

@@ -157,6 +157,9 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	registry.Mount(servers)
+	if err := prompt.Check(roster.Embedded()); err != nil {
+		return err
+	}
 
 	// Floor 4: the model.
 	service, err := llm.New(llm.Options{Models: cfg.Models, Transport: w.model, Log: log})
