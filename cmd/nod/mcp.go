@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,9 +85,9 @@ func serverSecrets(servers []mcp.Server) (all []string) {
 }
 
 // newServers makes the manager of MCP servers.
-func newServers(db *store.DB, vault *secrets.Vault, runner *shell.Runner, workspace *tools.Workspace, cfg Config, log *slog.Logger) (*mcp.Manager, error) {
+func newServers(db *store.DB, vault *secrets.Vault, runner *shell.Runner, workspace *tools.Workspace, cfg Config, round http.RoundTripper, log *slog.Logger) (*mcp.Manager, error) {
 	return mcp.New(mcp.Options{
-		DB: db, Vault: vault, Runner: runner, Workspace: workspace, Servers: cfg.Servers, Log: log, Quiet: startQuiet,
+		DB: db, Vault: vault, Runner: runner, Workspace: workspace, Servers: cfg.Servers, Round: round, Log: log, Quiet: startQuiet,
 	})
 }
 
@@ -202,7 +203,7 @@ func serversAlone(ctx context.Context, cfg Config) (found []serverFinding, err e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, workspace.Close()) }()
-	m, err := newServers(db, vault, &shell.Runner{}, workspace, cfg, slog.New(slog.DiscardHandler))
+	m, err := newServers(db, vault, &shell.Runner{}, workspace, cfg, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (k kinds) toggleItem() tools.Tool {
 			return nil
 		},
 		Label: func(in toggleIn, _ bool) string {
-			return fmt.Sprintf("%s %s %s", in.Kind, tools.Quote(in.ID), map[bool]string{true: "on", false: "off"}[in.Enabled])
+			return fmt.Sprintf("%s %s", map[bool]string{true: "on", false: "off"}[in.Enabled], tools.Quote(in.ID))
 		},
 		Judge: func(_ context.Context, _ tools.Scope, in toggleIn) (tools.Judged, error) {
 			text, err := k.find(in.Kind, kindOf).Describe(in.ID, in.Enabled)

@@ -217,11 +217,26 @@ func (m *Manager) wake(ctx context.Context, name string) error {
 	return err
 }
 
+// present is the server as it is now, when it may be another than when its tools were offered.
+func (m *Manager) present(s Server) Server {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := m.servers[s.Name]; now != nil {
+		return now.Server
+	}
+	return s
+}
+
+var errReplaced = errors.New("the server was replaced by another since the call was approved, so the call was not made")
+
 // call runs one call of a tool.
 func (m *Manager) call(ctx context.Context, call tools.Call, name, tool string, args json.RawMessage) (tools.Output, error) {
 	s, err := m.find(ctx, name)
 	if err != nil {
 		return tools.Output{}, err
+	}
+	if nod := call.Approved.Request().Subject; nod.Fact(identityFact) != s.identity().Value {
+		return tools.Output{}, errReplaced
 	}
 	var used bool
 	res, err := s.link.call(ctx, m.base, func(c *conn) (*sdk.CallToolResult, error) {
@@ -296,7 +311,7 @@ func (m *Manager) tool(s Server, d Definition) (tools.Tool, error) {
 		Schema:      d.Schema,
 		Traits:      tools.Traits{Category: Category, Effect: tools.Write, Group: s.Name},
 		Judge: func(context.Context, tools.Scope, json.RawMessage) (tools.Judged, error) {
-			return tools.Judged{Category: CategoryOf(s.Name), Subject: approvals.Subject{Facts: []approvals.Fact{s.identity()}}}, nil
+			return tools.Judged{Category: CategoryOf(s.Name), Subject: approvals.Subject{Facts: []approvals.Fact{m.present(s).identity()}}}, nil
 		},
 		Run: func(ctx context.Context, call tools.Call, args json.RawMessage) (tools.Output, error) {
 			return m.call(ctx, call, s.Name, d.Name, args)

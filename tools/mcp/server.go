@@ -154,6 +154,8 @@ func (v Variables) masked() map[string]string {
 	return shown
 }
 
+const identityFact = "server"
+
 // identity is what a nod to a call of the server is bound to.
 func (s Server) identity() approvals.Fact {
 	s = s.shown()
@@ -163,7 +165,7 @@ func (s Server) identity() approvals.Fact {
 		return approvals.Fact{}
 	}
 	sum := sha256.Sum256(raw)
-	return approvals.Fact{Name: "server", Value: hex.EncodeToString(sum[:])}
+	return approvals.Fact{Name: identityFact, Value: hex.EncodeToString(sum[:])}
 }
 
 // where says how the server is started or reached, for people. It holds no secret.
