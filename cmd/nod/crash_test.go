@@ -64,29 +64,7 @@ func TestCrash_RECV1_RECV2_NOD1_STOP2_MODEL1(t *testing.T) {
 // behind a transport that acknowledges them early it does, and the crash test's count sees it.
 func TestCrashControl_OffsetAheadOfTheInbox(t *testing.T) {
 	const rounds = 4
-	lost := func(between func(http.Handler) http.Handler) int {
-		w := newCrashWorld(t, 1, between)
-		p := w.people[0]
-		for range rounds {
-			nod := w.launch("inbox.received:1")
-			for range 3 {
-				p.say(errandSay)
-			}
-			nod.killedWithin(10 * time.Second)
-		}
-		nod := w.launch("")
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		p.perform(ctx, errandSay) // order is kept, so what came before is answered by now, or never
-		for _, errand := range p.sent[:len(p.sent)-1] {
-			if p.answersTo(errand) == 0 {
-				p.lost = append(p.lost, errand)
-			}
-		}
-		nod.terminate()
-		return len(p.lost)
-	}
-	right, wrong := lost(nil), lost(acknowledgeEarly)
+	right, wrong := lostUnstored(t, rounds, nil), lostUnstored(t, rounds, acknowledgeEarly)
 	t.Logf("%d kills before updates are stored: %d of %d messages lost; acknowledged early: %d lost", rounds, right, 3*rounds+1, wrong)
 	if right != 0 {
 		t.Errorf("%d messages were lost", right)
@@ -94,6 +72,31 @@ func TestCrashControl_OffsetAheadOfTheInbox(t *testing.T) {
 	if wrong == 0 {
 		t.Error("the control lost none, so the crash test could not see a loss")
 	}
+}
+
+// lostUnstored kills nod so often between receiving updates and storing them, and counts the messages that it lost: of
+// three for each kill, and one more. between may stand between nod and Telegram.
+func lostUnstored(t *testing.T, rounds int, between func(http.Handler) http.Handler) int {
+	w := newCrashWorld(t, 1, between)
+	p := w.people[0]
+	for range rounds {
+		nod := w.launch("inbox.received:1")
+		for range 3 {
+			p.say(errandSay)
+		}
+		nod.killedWithin(10 * time.Second)
+	}
+	nod := w.launch("")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	p.perform(ctx, errandSay) // order is kept, so what came before is answered by now, or never
+	for _, errand := range p.sent[:len(p.sent)-1] {
+		if p.answersTo(errand) == 0 {
+			p.lost = append(p.lost, errand)
+		}
+	}
+	nod.terminate()
+	return len(p.lost)
 }
 
 // acknowledgeEarly stands between nod and Telegram and makes of nod's poller what many libraries are: it acknowledges a
@@ -125,29 +128,8 @@ func acknowledgeEarly(telegram http.Handler) http.Handler {
 // asks; when each interrupted call is made one that was nodded to and has not begun, commands run twice.
 func TestCrashControl_RerunFromIntent(t *testing.T) {
 	const rounds = 4
-	twice := func(between func(*crashWorld)) int {
-		w := newCrashWorld(t, 1, nil)
-		p := w.people[0]
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		for range rounds {
-			nod := w.launch("tools.ran:1")
-			dead, died := context.WithCancel(ctx)
-			go func() { <-nod.ended; died() }()
-			errand := p.say(errandCmd)
-			p.until(dead, func() bool { return false })
-			nod.killedWithin(10 * time.Second)
-			between(w)
-			nod = w.launch("")
-			p.awaitDone(ctx, errand)
-			nod.kill()
-		}
-		if len(p.lost) > 0 {
-			t.Errorf("not answered: %q", p.lost)
-		}
-		return len(w.count().twice)
-	}
-	right, wrong := twice(func(*crashWorld) {}), twice((*crashWorld).rerunFromIntent)
+	asIs, rerun := killUnrecorded(t, rounds, func(*crashWorld) {}), killUnrecorded(t, rounds, (*crashWorld).rerunFromIntent)
+	right, wrong := asIs.twice, rerun.twice
 	t.Logf("%d kills before outcomes are recorded: %d commands run twice; re-run from intent: %d", rounds, right, wrong)
 	if right != 0 {
 		t.Errorf("%d commands ran twice", right)
@@ -155,6 +137,45 @@ func TestCrashControl_RerunFromIntent(t *testing.T) {
 	if wrong == 0 {
 		t.Error("the control ran none twice, so the crash test could not see a second run")
 	}
+}
+
+// unrecorded is what became of commands whose outcome was never recorded.
+type unrecorded struct {
+	kills, twice int
+	told         int     // people were told that it is unknown
+	notices      samples // how long after the start that took
+}
+
+// killUnrecorded kills nod so often between the end of a command and the record of its outcome. between is done before
+// each start.
+func killUnrecorded(t *testing.T, rounds int, between func(*crashWorld)) (sum unrecorded) {
+	w := newCrashWorld(t, 1, nil)
+	p := w.people[0]
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+time.Duration(rounds)*5*time.Second)
+	defer cancel()
+	for range rounds {
+		nod := w.launch("tools.ran:1")
+		dead, died := context.WithCancel(ctx)
+		go func() { <-nod.ended; died() }()
+		errand := p.say(errandCmd)
+		p.until(dead, func() bool { return false })
+		nod.killedWithin(10 * time.Second)
+		between(w)
+		began := time.Now()
+		nod = w.launch("")
+		p.until(ctx, func() bool { return p.toldInterrupted(errand) || p.answersTo(errand) > 0 })
+		if p.toldInterrupted(errand) {
+			sum.told++
+			sum.notices = append(sum.notices, time.Since(began))
+		}
+		p.awaitDone(ctx, errand)
+		nod.kill()
+	}
+	if len(p.lost) > 0 {
+		t.Errorf("not answered: %q", p.lost)
+	}
+	sum.kills, sum.twice = rounds, len(w.count().twice)
+	return sum
 }
 
 // rerunFromIntent makes of nod what resumes a call from its intent: the nod that was spent on it can be spent again.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"nod/bot/emulator"
 )
 
 // world makes a crash world whose NOD_HOME is on the disk.
@@ -64,8 +66,15 @@ func (l *powerLab) cutThought(cuts int) (sum nodTally) {
 	p := w.people[0]
 	ctx, cancel := context.WithTimeout(l.t.Context(), 2*time.Minute)
 	defer cancel()
-	for range cuts {
+	for n := range cuts {
+		began := time.Now()
 		nod := w.launch("")
+		if n > 0 {
+			if !p.hears(ctx, "/id", "Your id") {
+				l.t.Error("after a power cut nod does not answer")
+			}
+			sum.Ready = append(sum.Ready, time.Since(began))
+		}
 		errand := p.say(errandMull)
 		if err := w.model.awaitAsked(ctx, errand); err != nil {
 			l.t.Fatal(err)
@@ -76,10 +85,8 @@ func (l *powerLab) cutThought(cuts int) (sum nodTally) {
 		nod.kill()
 		l.disk.cutPower(dropped, l.coin)
 	}
-	began := time.Now()
 	nod := w.launch("")
 	p.perform(ctx, errandSay) // order is kept, so what came before is answered by now, or never
-	sum.Ready = append(sum.Ready, time.Since(began))
 	nod.terminate()
 	for _, errand := range p.sent {
 		if p.answersTo(errand) == 0 && !slices.Contains(p.lost, errand) {
@@ -95,4 +102,12 @@ func (l *powerLab) cutThought(cuts int) (sum nodTally) {
 	}
 	l.t.Logf("%d power cuts while the model thought: lost %s", cuts, strings.Join(sum.Lost, " "))
 	return sum
+}
+
+// hears says something and waits until the bot answers with a text.
+func (p *crashPerson) hears(ctx context.Context, said, text string) bool {
+	asked := p.SendText(said)
+	return p.until(ctx, func() bool {
+		return slices.ContainsFunc(p.Messages(), func(m emulator.Message) bool { return m.ID > asked.ID && strings.Contains(m.Shown(), text) })
+	})
 }

@@ -201,7 +201,9 @@ func (e *entry) Rmdir(_ context.Context, name string) syscall.Errno {
 	})
 }
 
-func (e *entry) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) { return nil, 0, 0 }
+func (e *entry) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	return nil, 0, 0
+}
 
 func (e *entry) Read(_ context.Context, _ fs.FileHandle, dest []byte, off int64) (res fuse.ReadResult, errno syscall.Errno) {
 	errno = e.with(func(n *node) syscall.Errno {

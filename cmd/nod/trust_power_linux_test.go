@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -21,10 +22,6 @@ import (
 
 	"nod/store"
 )
-
-// labVariable makes a test binary a lab: it has a mount namespace of its own, and the file that the variable names is
-// where its figures go.
-const labVariable = "NOD_TRUST_LAB"
 
 // measurePower runs the lab in a process of its own, so that its mount is nobody else's and ends with it.
 func measurePower(t *testing.T) (got powerFigures) {
@@ -39,17 +36,14 @@ func measurePower(t *testing.T) (got powerFigures) {
 	// The lab runs this very test and nothing else; flags are passed on.
 	lab := exec.Command(self, "-test.run=^TestTrust$/^power$", "-test.v", fmt.Sprint("-test.short=", testing.Short()), fmt.Sprint("-trust.long=", *trustLong))
 	lab.Env = append(os.Environ(), labVariable+"="+result)
-	lab.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	lab.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
 		lab.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
 		lab.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 		lab.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
 	}
-	alive, err := lab.StdinPipe() // the lab ends when this process does
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer alive.Close()
+	runtime.LockOSThread() // whose end is what the lab dies of, see go.dev/issue/27505
+	defer runtime.UnlockOSThread()
 	out, err := lab.CombinedOutput()
 	raw, readErr := os.ReadFile(result)
 	if readErr == nil {
@@ -67,10 +61,6 @@ func measurePower(t *testing.T) (got powerFigures) {
 }
 
 func runLab(t *testing.T, result string) (got powerFigures) {
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(exitFailure)
-	}()
 	d, at := newDisk(), filepath.Join(t.TempDir(), "disk")
 	if err := os.Mkdir(at, 0o700); err != nil {
 		t.Fatal(err)
@@ -84,6 +74,7 @@ func runLab(t *testing.T, result string) (got powerFigures) {
 		got.Store = lab.cutWriter("store", commits, states, fates)
 		got.Control = lab.cutWriter("nosync", commits, states/5, []fate{dropped}) // bbolt can't even be opened safely on the others
 		got.Nod = lab.cutNod(trustSize(3, 8, 200))
+		got.Thought = lab.cutThought(trustSize(1, 2, 20))
 		lab.disk.lies = true
 		got.Liar = lab.cutThought(trustSize(1, 2, 20))
 	}

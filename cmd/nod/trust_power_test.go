@@ -1,6 +1,36 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// trustPower cuts the power of the database and of the whole program, on a disk that forgets what was not synced.
+func trustPower(t *testing.T, table *trustTable) {
+	got := measurePower(t)
+	if got.Refused != "" {
+		t.Skipf("NOT MEASURED: power cuts. They need a FUSE file system in a mount namespace, and this machine refuses: %s", got.Refused)
+	}
+	for _, first := range []string{got.Store.First} {
+		if first != "" {
+			t.Error(first)
+		}
+	}
+	bad := got.Store.LostCuts + got.Store.Unusable + got.Store.Torn
+	lost := len(got.Nod.Lost) + len(got.Nod.Twice) + len(got.Nod.NeverRun) + len(got.Thought.Lost)
+	table.add(t, trustRow{
+		"5. acknowledged commits lost in power cuts; databases damaged",
+		fmt.Sprintf("%d; %d (%d cuts in %d commits)", got.Store.LostCuts, got.Store.Unusable+got.Store.Torn, got.Store.Cuts, got.Store.Commits), "0; 0",
+		fmt.Sprintf("NoSync: lost in %d of %d cuts, up to %d commits", got.Control.LostCuts, got.Control.Acked, got.Control.Lost),
+	}, bad == 0, got.Control.LostCuts*10 > got.Control.Acked*9)
+	table.add(t, trustRow{
+		"   the whole program: messages lost, commands run twice or never",
+		fmt.Sprintf("%d (%d power cuts, %d messages, %d commands)", lost, got.Nod.Cuts+got.Thought.Cuts, got.Nod.Messages+got.Thought.Messages, got.Nod.Commands), "0",
+		fmt.Sprintf("a disk whose fsync does nothing: %d of %d messages lost", len(got.Liar.Lost), got.Liar.Cuts),
+	}, lost == 0, len(got.Liar.Lost) > 0)
+	table.lines = append(table.lines, fmt.Sprintf("From power-on after a cut to the first reply: %s (median of %d).", got.Thought.Ready.median().Round(time.Millisecond), len(got.Thought.Ready)))
+}
 
 // powerFigures is what the lab found.
 type powerFigures struct {
@@ -8,7 +38,8 @@ type powerFigures struct {
 	Store   cutTally
 	Control cutTally // the same with NoSync
 	Nod     nodTally
-	Liar    nodTally // fewer cuts, on a disk whose fsync does nothing
+	Thought nodTally // the power went while the model thought
+	Liar    nodTally // the same on a disk whose fsync does nothing
 }
 
 // cutTally counts what the database was like after power cuts.

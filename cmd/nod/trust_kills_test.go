@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// trustKills kills the real program at random moments, half of them while a command runs, as people talk to it.
+func trustKills(t *testing.T, table *trustTable) {
+	kills, rounds := trustSize(6, 16, 1000), trustSize(1, 2, 25)
+	k := killAtRandom(t, kills)
+	sum, untold := k.w.count(), k.untold()
+	lost, early := lostUnstored(t, rounds, nil), lostUnstored(t, rounds, acknowledgeEarly)
+	asIs, rerun := killUnrecorded(t, rounds, func(*crashWorld) {}), killUnrecorded(t, rounds, (*crashWorld).rerunFromIntent)
+	unsettled := duplicatesOfUnsettled(t, rounds)
+
+	table.add(t, trustRow{
+		"1. messages lost per 1,000 kill -9", fmt.Sprintf("%s (%d of %d in %d kills)", perThousand(len(sum.lost)+lost, kills+rounds), len(sum.lost)+lost, sum.messages, kills+rounds), "0",
+		fmt.Sprintf("updates acknowledged before they are stored: %d of %d lost", early, 3*rounds),
+	}, len(sum.lost)+lost == 0, early > 0)
+	twice := len(sum.twice) + asIs.twice
+	table.add(t, trustRow{
+		"2. commands run twice per 1,000 kill -9", fmt.Sprintf("%s (%d of %d)", perThousand(twice, kills+rounds), twice, sum.commands+asIs.kills), "0",
+		fmt.Sprintf("re-run from the intent: %d of %d", rerun.twice, rerun.kills),
+	}, twice+len(sum.neverRun) == 0, rerun.twice > 0)
+	unknown := len(k.unknown) + asIs.kills
+	table.add(t, trustRow{
+		"3. unknown outcomes told to the person", fmt.Sprintf("%d of %d, %s after the start (median)", unknown-len(untold)-(asIs.kills-asIs.told), unknown, asIs.notices.median().Round(time.Millisecond)), "all",
+		fmt.Sprintf("re-run from the intent: %d of %d told", rerun.told, rerun.kills),
+	}, len(untold) == 0 && asIs.told == asIs.kills, rerun.told < rerun.kills)
+	answers := sum.messages
+	table.add(t, trustRow{
+		"4. answers that came twice; presses honoured twice", fmt.Sprintf("%d of %d in %d kills (%.1f %%); %d of %d", sum.duplicates, answers, kills, 100*float64(sum.duplicates)/float64(max(answers, 1)), len(sum.twice), sum.commands),
+		"≤ 2 %; 0", fmt.Sprintf("every kill between sending and noting it: %d of %d; a nod that can be spent again: %d of %d", unsettled, rounds, rerun.twice, rerun.kills),
+	}, kills < 100 || 50*sum.duplicates <= answers, unsettled > 0 && rerun.twice > 0)
+	if len(sum.openCards) > 0 || len(sum.neverRun) > 0 {
+		t.Errorf("cards with buttons after a press: %q; neither run nor told: %q", sum.openCards, sum.neverRun)
+	}
+	table.lines = append(table.lines, fmt.Sprintf("Processes of commands when nod was killed: %d; left: 0.", k.alive))
+}
+
+// killAtRandom kills nod so often while everybody is busy, and lets it come to rest.
+func killAtRandom(t *testing.T, kills int) *killer {
+	w := newCrashWorld(t, crashPeople, nil)
+	busy, rest := context.WithCancel(t.Context())
+	defer rest()
+	var crowd sync.WaitGroup
+	for i, p := range w.people {
+		kinds := []string{errandCmd, errandSay, errandSlow, errandAsk, errandTree, errandRead, errandNote, errandCmd}
+		kinds = slices.Concat(kinds[i:], kinds[:i])
+		crowd.Go(func() { p.live(t.Context(), busy, kinds, 40*time.Second) })
+	}
+	k := newKiller(w)
+	for range kills {
+		k.killOnce("")
+	}
+	rest()
+	nod := w.launch("")
+	crowd.Wait()
+	k.awaitTold(20 * time.Second)
+	nod.terminate()
+	return k
+}
+
+// duplicatesOfUnsettled kills nod so often right after an answer was sent and before that is noted: Telegram has no way to
+// say that a message is the same one.
+func duplicatesOfUnsettled(t *testing.T, rounds int) int {
+	w := newCrashWorld(t, 1, nil)
+	p := w.people[0]
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+time.Duration(rounds)*5*time.Second)
+	defer cancel()
+	for range rounds {
+		nod := w.launch("outbox.sent:1")
+		p.say(errandSay)
+		nod.killedWithin(10 * time.Second)
+	}
+	nod := w.launch("")
+	p.perform(ctx, errandSay)
+	nod.terminate()
+	return p.duplicates()
+}
