@@ -75,6 +75,11 @@ func TestSD1_AFloodOfStrangersCostsNothing(t *testing.T) {
 		} else {
 			p.SendText("/start " + strings.Repeat("let me in ", 300))
 		}
+		if i%200 == 199 { // else the owner's message would stand in Telegram's queue
+			if err := w.telegram.WaitAcknowledged(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if i == strangers/2 || i == strangers-1 {
 			slow = max(slow, status())
 		}
