@@ -47,7 +47,7 @@
 //	S  configure_plugin                              tools/plugins
 //	S  set_secret, list_secrets                      tools/secrets
 //	S  image_generate, image_generate_providers_list tools/image
-//	S  send_attachment, send_voice_message           tools/chat, tools/speech
+//	S  send_attachment, send_voice_message           tools/chat; speech itself in agent/llm
 //	A  profiles business, atomic, hybrid, disabled   Profile, NewCatalogue; tools.profile in nod.yaml
 //	A  internal versioned ids, static catalogue      Entry, Catalogue
 //	A  what the catalogue refuses                    Entry.check, Entry.fits, prompt.Check

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -190,7 +191,10 @@ func (noCards) ClosePending(*store.Tx, approvals.Pending) error { return nil }
 
 // allPorts are ports that are there and do nothing.
 func allPorts() tools.Ports {
-	return tools.Ports{Files: idleFiles{}, Restart: func() {}}
+	return tools.Ports{
+		Files: idleFiles{}, Agents: struct{ tools.AgentPort }{}, Speech: struct{ tools.SpeechPort }{}, Images: struct{ tools.ImagePort }{},
+		Messages: struct{ tools.MessagePort }{}, Groups: struct{ tools.GroupPort }{}, Restart: func() {},
+	}
 }
 
 type idleFiles struct{}
@@ -289,4 +293,40 @@ func makesTool(file *ast.File, call *ast.CallExpr) bool {
 		fn, ok := d.(*ast.FuncDecl)
 		return ok && fn.Name.Name == name && returns(fn, "tools.Tool")
 	})
+}
+
+// TestFeatureTableNamesEveryTool compares the table of tools/features.go with the catalogue, both ways.
+func TestFeatureTableNamesEveryTool(t *testing.T) {
+	src, err := os.ReadFile("../../tools/features.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := tools.Named(strings.NewReplacer("restart ", "`restart` ", "notify,", "`notify`,").Replace(string(src)))
+	for _, e := range tools.Catalogue {
+		if !slices.Contains(entryNames(named), e.Tool) {
+			t.Errorf("the table does not name %s", e.Tool)
+		}
+	}
+	for line := range strings.Lines(string(src)) {
+		columns := regexp.MustCompile(`^//\t([SA])  (.{47}) *(.+)\n$`).FindStringSubmatch(line)
+		if strings.HasPrefix(line, "//\t") && columns == nil {
+			t.Errorf("this line has no two columns: %s", line)
+			continue
+		}
+		if columns == nil || strings.HasPrefix(columns[3], "not carried, because ") {
+			continue
+		}
+		for _, dir := range regexp.MustCompile(`\btools/[a-z]+\b`).FindAllString(columns[3], -1) {
+			if _, err := os.Stat("../../" + dir); err != nil {
+				t.Errorf("%s: %v", strings.TrimSpace(columns[2]), err)
+			}
+		}
+	}
+}
+
+func entryNames(entries []tools.Entry) (names []string) {
+	for _, e := range entries {
+		names = append(names, e.Tool)
+	}
+	return names
 }

@@ -44,7 +44,7 @@ func (d *Desk) galleryAdd() tools.Tool {
 		Description: "Adds pictures to a gallery of this chat, in two steps. First prepare, with one of image_ref, attachment_indices (all pictures of the " +
 			"user's latest message when none of the three is given) or workspace_paths: it adds nothing and gives you a question. Put the question to the user " +
 			"in your answer, in the user's language, and end your turn. When the user's next message is a plain yes, call confirm; without that it is refused.",
-		Traits: tools.Traits{Category: tools.Chat, Effect: tools.Write, Interactive: true},
+		Traits: tools.Traits{Category: tools.Chat, Effect: tools.Write, Interactive: true, RootOnly: true},
 		Check:  (*addIn).check,
 		Label:  func(in addIn, _ bool) string { return in.Action + " → " + in.Gallery },
 		Run: func(ctx context.Context, call tools.Call, in addIn) (tools.Output, error) {

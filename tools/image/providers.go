@@ -12,7 +12,7 @@ type providersIn struct{}
 func providers() tools.Tool {
 	return tools.New(tools.Spec[providersIn]{
 		Name:        tools.ImageGenerateProvidersList,
-		Description: "Lists who can make pictures for image_generate, with the extra parameters that each takes.",
+		Description: "Lists who can make pictures, with the extra parameters that each takes.",
 		Traits:      tools.Traits{Category: tools.Introspection, Effect: tools.Read, Needs: tools.ImagesPort},
 		Run: func(_ context.Context, call tools.Call, _ providersIn) (tools.Output, error) {
 			return tools.Output{Text: listed(call.Scope.Ports.Images.Providers())}, nil
