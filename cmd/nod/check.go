@@ -46,8 +46,11 @@ func checkCommand(ctx context.Context, _ []string, out stdio) error {
 	findings := []finding{{"configuration", ok, "every setting can be used"}}
 	findings = append(findings, checkToken(ctx, cfg))
 	findings = append(findings, checkModels(ctx, cfg)...)
-	findings = append(findings, checkDatabase(ctx, cfg), checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkAgents(cfg), checkProcesses(), checkSandbox(cfg), checkUser())
-	findings = append(findings, checkServers(ctx, cfg)...)
+	database := checkDatabase(ctx, cfg)
+	findings = append(findings, database, checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkAgents(cfg), checkProcesses(), checkSandbox(cfg), checkUser())
+	if database.grade != problem { // which has them
+		findings = append(findings, checkServers(ctx, cfg)...)
+	}
 	return printFindings(out.out, findings)
 }
 
