@@ -151,7 +151,7 @@ func TestWords(t *testing.T) {
 		},
 		{
 			Rule{Tool: "execute_cmd", Command: &CommandRule{Program: "df"}, Dir: "/w", Action: ActionAllow, Network: true, Unattended: true},
-			"allow execute_cmd “df” and nothing after it in /w with the network, also when no owner's own message asks for it, without asking",
+			"allow execute_cmd “df” and nothing after it in /w with the network without asking, in every turn",
 		},
 		{Rule{Tool: "a", Args: json.RawMessage(`"` + long + `"`), Action: ActionAllow}, `allow a with exactly the arguments "` + long[:2*(maxWords-1)] + `… without asking`},
 	}

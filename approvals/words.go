@@ -39,11 +39,11 @@ func (r Rule) Words() string {
 	case r.Command != nil:
 		what += " without the network"
 	}
-	if r.Unattended {
-		what += ", also when no owner's own message asks for it,"
-	}
 	switch r.Action {
 	case ActionAllow:
+		if r.Seeded || r.Unattended {
+			return "allow " + what + " without asking, in every turn"
+		}
 		return "allow " + what + " without asking"
 	case ActionDeny:
 		return "never allow " + what

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,6 +120,9 @@ func (v *View) card(tx *store.Tx, p approvals.Pending, page int) (outbox.Item, e
 		To: p.Request.Cards, Slot: cardSlot(p.ID),
 		HTML: head + subjectHTML(p, pages[page]), Plain: plain + "\n" + pages[page],
 		Keyboard: cardKeyboard(p, len(pages), page),
+	}
+	if p.Question != nil && p.Question.Link != "" {
+		item.HTML += "\n" + linkHTML(p.Question.Link)
 	}
 	for _, line := range cardNotes(p, len(pages), page) {
 		item.HTML += "\n" + render.Escape(line)
@@ -263,6 +267,16 @@ func subjectHTML(p approvals.Pending, text string) string {
 		return render.Escape(text)
 	}
 	return render.Pre(text, "json")
+}
+
+// linkHTML leads to an address, which stands in full in the text above, and names where that is.
+func linkHTML(address string) string {
+	host := address
+	if u, err := url.Parse(address); err == nil {
+		host = u.Host
+	}
+	shown, _ := render.Visible(host)
+	return `<a href="` + render.Escape(address) + `">🔗 Open ` + render.Escape(shown) + `</a>`
 }
 
 // cardNotes are the lines under the subject.

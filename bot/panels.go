@@ -128,7 +128,7 @@ func (v *View) grantsCard(tx *store.Tx, to store.Address, gate *approvals.Gate, 
 	for _, g := range grants {
 		until := "for its session"
 		if !g.Until.IsZero() {
-			until = "until " + clock(g.Until)
+			until = "until " + v.clock(g.Until)
 		}
 		line := fmt.Sprintf("%d\\. %s %s", len(list)+1, escapeMarkdown(g.Category), until)
 		line += usesText(g)
@@ -172,7 +172,7 @@ func (v *View) pendingLine(tx *store.Tx, to store.Address, p approvals.Pending) 
 	if err != nil {
 		return err
 	}
-	since := "Waiting since " + clock(p.Created)
+	since := "Waiting since " + v.clock(p.Created)
 	item := outbox.Item{To: to, HTML: head + since, Plain: plain + "\n" + since, Silent: true}
 	if message, ok, err := v.out.Slot(tx, cardSlot(p.ID)); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (q *request) backupText() string {
 	if file == "" {
 		return ", no backup is known"
 	}
-	return ", last backup " + moment(at)
+	return ", last backup " + moment(at.In(q.View.zone))
 }
 
 // status is how the bot is doing.

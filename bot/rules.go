@@ -20,7 +20,8 @@ import (
 // rulesOnPage is how many rules, or tools, a panel lists at a time.
 const rulesOnPage = 8
 
-const rulesHelp = "The first rule that speaks of a call decides. Those of a run context's group come before those of default.  \n" +
+const rulesHelp = "The first rule that speaks of a call decides. Those of a run context's group come before those of default. " +
+	"What is allowed to change something holds in turns that an owner's own message began, but for what says “in every turn”.  \n" +
 	"/rules new NAME makes a group, /rules rename OLD NEW and /rules copy OLD NEW change one."
 
 // rules shows the groups of rules, or makes, renames or copies one.
@@ -72,7 +73,7 @@ func (p rulesPanel) groups(tx *store.Tx, fresh bool) error {
 	lines := []string{"**Rules**", rulesHelp}
 	var list []keyboard.Listed
 	for _, g := range groups {
-		list = append(list, keyboard.Listed{Ref: g.Name, Label: g.Name + " · " + count(g.Rules, "rule", "rules")})
+		list = append(list, keyboard.Listed{Ref: g.Name, Label: g.Name})
 	}
 	return p.show(tx, lines, keyboard.Groups(list), fresh)
 }

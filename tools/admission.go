@@ -200,10 +200,15 @@ func (r *run) ask(ctx context.Context, req approvals.Request) (Outcome, error) {
 			p = found
 			return err
 		}
+		if reason, denied := r.gate.Denies(tx, req); denied {
+			return r.end(tx, Outcome{State: Rejected, Text: "Not allowed: " + reason})
+		}
 		p, err = r.put(tx, approvals.Asked, req, "")
 		return err
 	})
 	switch {
+	case err == nil && r.exec.State.Over():
+		return r.exec.Outcome, nil
 	case errors.Is(err, approvals.ErrNobody):
 		return r.finish(Outcome{State: Rejected, Text: "Not asked: there is nobody who could answer."}, nil)
 	case err != nil:
