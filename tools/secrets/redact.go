@@ -183,9 +183,17 @@ func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
+// begun is a shape that has begun at the end of a text.
+var begun = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\b(?:` + strings.Join(marks, "|") + `)[A-Za-z0-9_.-]*|[0-9]{8,12}:[A-Za-z0-9_-]*|-----BEGIN [A-Z ]*(?:PRIVATE KEY[\s\S]*)?)$`)
+})
+
 // Growing is Redact for a text that is still being written: it leaves off an end that may be the beginning of a secret.
 func (r *Redactor) Growing(s string) string {
 	s = r.Redact(s)
+	if at := begun().FindStringIndex(s); at != nil {
+		s = s[:at[0]]
+	}
 	k := r.known.Load()
 	if k == nil {
 		return s

@@ -102,6 +102,31 @@ func TestGrowingShowsNoBeginning(t *testing.T) {
 	}
 }
 
+// TestGrowingShowsNoBeginningOfAShape: nor is one shown of a key that nod does not know.
+func TestGrowingShowsNoBeginningOfAShape(t *testing.T) {
+	var r Redactor
+	for _, key := range []string{
+		"sk-" + strings.Repeat("a1", 15), "123456789:" + strings.Repeat("Ab_-5", 7), "ghp_" + strings.Repeat("z", 36), "AKIA" + strings.Repeat("Q", 16),
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\naC1rZXk=\n-----END OPENSSH PRIVATE KEY-----",
+	} {
+		full := "use " + key + ", they say"
+		shown := key[:min(len(key), 16)]
+		for i := range full {
+			if got := r.Growing(full[:i]); strings.Contains(got, shown) || strings.Contains(got, "b3Blb") {
+				t.Errorf("after %d bytes it shows %q", i, got)
+			}
+		}
+		if diff := cmp.Diff("use "+Mask+", they say", r.Growing(full)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for _, text := range []string{"the skill", "at 12:30", "I ask-", "risk-", "see 1234567:", "BEGIN", "----"} {
+		if got := r.Growing(text); got != text {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}
+
 func TestLogIsMasked(t *testing.T) {
 	var r Redactor
 	r.Add(canary)
