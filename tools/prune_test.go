@@ -1,6 +1,10 @@
 package tools_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,14 +38,31 @@ func TestPrune(t *testing.T) {
 		return n
 	}
 	prune := func(before time.Time) int {
-		n, err := tools.Prune(t.Context(), r.db, before)
+		n, err := r.scope.Workspace.Prune(t.Context(), r.db, before)
 		if err != nil {
 			t.Error(err)
 		}
 		return n
 	}
+	outputs := filepath.Join(r.scope.Workspace.Dir(), "data/outputs")
+	old := time.Now().Add(-time.Hour)
+	own := string(done.ID) + ".txt"
+	if err := os.MkdirAll(outputs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{own, string(open.ID) + ".txt", "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(outputs, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Chtimes(filepath.Join(outputs, own), old, old), os.Chtimes(filepath.Join(outputs, "notes.txt"), old, old)); err != nil {
+		t.Fatal(err)
+	}
 	if n := prune(time.Now().Add(-time.Minute)); n != 0 || count() != 2 {
 		t.Errorf("%d young records are pruned", n)
+	}
+	if left, err := filepath.Glob(filepath.Join(outputs, "*")); err != nil || len(left) != 2 || slices.Contains(left, filepath.Join(outputs, own)) {
+		t.Errorf("left are the outputs %q, %v", left, err)
 	}
 	soon := time.Now().Add(time.Hour)
 	if n := prune(soon); n != 1 || count() != 1 {

@@ -21,9 +21,10 @@ const (
 // retention deletes the records of what has been over for a number of days. What waits, runs, or belongs to a present
 // conversation stays, and so do messages that were given up.
 type retention struct {
-	db   *store.DB
-	days int // 0: everything is kept
-	log  *slog.Logger
+	db        *store.DB
+	workspace *tools.Workspace
+	days      int // 0: everything is kept
+	log       *slog.Logger
 }
 
 // Run looks once a day, until ctx ends.
@@ -48,7 +49,7 @@ func (r retention) look(ctx context.Context) {
 	for _, owner := range []struct {
 		name  string
 		prune func(context.Context, *store.DB, time.Time) (int, error)
-	}{{"approvals", approvals.Prune}, {"calls", tools.Prune}, {"conversations", agent.Prune}} {
+	}{{"approvals", approvals.Prune}, {"calls", r.workspace.Prune}, {"conversations", agent.Prune}} {
 		n, err := owner.prune(ctx, r.db, before)
 		if err != nil {
 			r.log.Warn("deleting old records", "of", owner.name, "err", err)

@@ -224,7 +224,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		{name: "the command menu", run: func(ctx context.Context) error { return menu(ctx, router, client, log) }, limit: 250 * time.Millisecond},
 		{name: "the sandbox", run: func(ctx context.Context) error { return measureSandbox(ctx, runner, log) }, limit: time.Second},
 		{name: "the clock", run: clock.Run, limit: 250 * time.Millisecond},
-		{name: "retention", run: retention{db: db, days: cfg.KeepDays, log: log}.Run, limit: 250 * time.Millisecond},
+		{name: "retention", run: retention{db: db, workspace: workspace, days: cfg.KeepDays, log: log}.Run, limit: 250 * time.Millisecond},
 		{name: "the driver", run: driver.Run, limit: 6 * time.Second},
 		{name: "the MCP servers", run: servers.Run, limit: 1500 * time.Millisecond},
 		{name: "tool discovery", run: discovery.Run, limit: 250 * time.Millisecond},
