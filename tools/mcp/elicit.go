@@ -174,7 +174,7 @@ func (f field) question(title, message, fault string) approvals.Question {
 		q.Text += "\n\n" + words
 	}
 	if fault != "" {
-		q.Text += "\n\n⚠️ That did not fit: " + fault
+		q.Text += "\n\nThat did not fit: " + fault
 	}
 	if q.Hidden {
 		q.Text += "\n\nSend it as your next message. It goes to this server only: I delete your message at once, keep it nowhere and never show it to the model."
