@@ -3,7 +3,8 @@
 //
 // Promises: a change made in Update is on disk (fsync) when Update returns nil, or it never happened. Updates are serial,
 // views are snapshots. Functions given to Update and View must do no I/O and must not open a second transaction, which
-// would deadlock. What has to follow a commit goes into Tx.OnCommit.
+// would deadlock. What has to follow a commit goes into Tx.OnCommit. A file that is damaged, cut off or gone is never replaced
+// by a new one: Look finds that out in a process of its own before the file is opened, SetAside keeps it.
 package store
 
 import (

@@ -6,7 +6,8 @@
 // dropped, also across restarts. Updates of one chat and topic are handed over one after the other in order; chats and
 // topics don't wait for each other. Presses, and what Urgent names, overtake that order and keep one of their own. The
 // parts of an album, and of a text that Telegram split, are handed over as one group; nothing else waits for a timer.
-// What Drop refuses, as most of what strangers write, costs neither a row nor a commit of its own.
+// What Drop refuses, as most of what strangers write, costs neither a row nor a commit of its own. A time without polls that
+// is longer than Telegram keeps updates is told once; that costs a commit every ten minutes at most.
 package inbox
 
 import (
