@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"nod/bot"
 	"nod/store"
+	"nod/tools/mcp"
 )
 
 const (
@@ -32,6 +34,7 @@ var errNotRunning = errors.New("nod is not running on this home")
 // control serves the other commands while the bot holds the database: HTTP on a socket that only its owner can open.
 type control struct {
 	db       *store.DB
+	servers  *mcp.Manager
 	username string
 	log      *slog.Logger
 	home     string
@@ -101,6 +104,10 @@ func (c *control) routes() http.Handler {
 	}))
 	mux.HandleFunc("POST /jobs", c.serve(func(*http.Request) (string, error) { return listJobs(c.db) }))
 	mux.HandleFunc("POST /database", c.serve(func(*http.Request) (string, error) { return sizeOf(c.db), nil }))
+	mux.HandleFunc("POST /mcp", c.serve(func(r *http.Request) (string, error) {
+		found, err := json.Marshal(lookAtServers(r.Context(), c.servers))
+		return string(found), err
+	}))
 	mux.HandleFunc("POST /backup", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := c.db.WriteTo(w); err != nil {
 			c.log.Warn("sending a backup", "err", err)
