@@ -11,6 +11,7 @@ import (
 
 	"nod/agent/llm"
 	"nod/agent/roster"
+	"nod/approvals"
 	"nod/store"
 	"nod/tools"
 )
@@ -48,7 +49,8 @@ func (d *Driver) scope(turn Turn) tools.Scope {
 	scope := tools.Scope{
 		Address: turn.Address, Session: turn.Session, Root: turn.root(), Turn: turn.ID, Agent: turn.Agent, Depth: turn.Depth, Source: turn.Source,
 		Background: turn.Background, Origin: turn.Origin, Job: cmp.Or(turn.JobTitle, turn.Task), By: turn.By, Deciders: turn.Deciders, Cards: turn.Cards,
-		Workspace: d.Workspace,
+		Workspace: d.Workspace.In(turn.Context.Dir), Dir: turn.Context.Dir, RunContext: turn.Context.Name,
+		Context: approvals.Context{Group: turn.Context.Group, Reads: turn.Context.Reads, Writes: turn.Context.Writes},
 	}
 	scope.Ports = d.Ports(scope)
 	scope.Ports.Agents = d

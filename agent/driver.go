@@ -54,6 +54,8 @@ type Config struct {
 	// Rounds is how many answers of the model a turn may take; 0 means 30.
 	Rounds   int
 	Spending Spending
+	// Contexts are the run contexts of nod.yaml, checked.
+	Contexts []RunContext
 }
 
 // Home is where what no message asked for is reported, and who decides there.
@@ -269,9 +271,14 @@ func (d *Driver) enter(tx *store.Tx, s Session, in Input) (Receipt, error) {
 // begin opens a turn with these messages, in their order.
 func (d *Driver) begin(tx *store.Tx, s *Session, inputs []Input) error {
 	last := inputs[len(inputs)-1]
+	where, err := d.contextAt(tx, s.Address)
+	if err != nil {
+		return err
+	}
 	turn := Turn{
 		ID: store.NewTurnID(), Session: s.ID, Address: s.Address, Agent: s.Agent, Source: s.Source, State: Active,
 		Process: d.process, Began: time.Now(), Origin: openedBy(inputs), By: last.From, ReplyTo: last.Message, Deciders: last.Deciders, Cards: last.Cards,
+		Context: where,
 	}
 	for _, in := range inputs {
 		if err := d.file(tx, s.ID, in, turn.ID); err != nil {

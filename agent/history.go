@@ -57,7 +57,10 @@ func (s *session) ask(ctx context.Context, turn Turn, record Session) (llm.Answe
 	if err != nil {
 		return llm.Answer{}, err
 	}
-	system, err := s.Prompt.System(prompt.Facts{Agent: agent, Job: turn.JobTitle, Task: turn.Task, Root: turn.root(), Offer: offer, Groups: s.Registry.Groups(), Now: time.Now()})
+	system, err := s.Prompt.System(prompt.Facts{
+		Agent: agent, Job: turn.JobTitle, Task: turn.Task, Root: turn.root(), Fragments: turn.Context.Prompt, Dir: turn.Context.Dir,
+		Offer: offer, Groups: s.Registry.Groups(), Now: time.Now(),
+	})
 	if err != nil {
 		return llm.Answer{}, err
 	}

@@ -41,10 +41,15 @@ func (d *Driver) Launch(tx *store.Tx, r scheduler.Run) error {
 	if err != nil {
 		return err
 	}
+	where, err := d.contextNamed(tx, r.Job.Context)
+	if err != nil {
+		return err
+	}
 	s := Session{ID: store.NewSessionID(), Address: home.Address, Source: approvals.Cron, Agent: r.Job.Agent, Created: time.Now()}
 	turn := Turn{
 		ID: store.NewTurnID(), Session: s.ID, Address: home.Address, Agent: s.Agent, Source: s.Source, State: Active,
 		Process: d.process, Began: time.Now(), Origin: approvals.Origin{Kind: approvals.FromJob, Name: r.Job.Title}, Deciders: home.Deciders, Cards: home.Address, Job: r.Job.ID, JobTitle: r.Job.Title, JobNote: r.Note(), Run: r.ID, Payer: r.ID,
+		Context: where,
 	}
 	entry := Entry{Turn: turn.ID, At: turn.Began, Message: llm.Message{Role: llm.RoleUser, Text: d.Mask(jobWords(r))}}
 	if _, err := store.Append(tx, transcripts, s.ID, entry); err != nil {

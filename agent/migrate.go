@@ -22,12 +22,33 @@ func Migrate(tx *store.Tx, from, to store.ChatID) error {
 		}
 	}
 	if err == nil {
+		err = moveProfiles(tx, from, to)
+	}
+	if err == nil {
 		err = moveSessions(tx, from, to)
 	}
 	if err != nil {
 		return fmt.Errorf("moving the sessions of chat %d: %w", from, err)
 	}
 	return nil
+}
+
+// moveProfiles lets a group keep its run contexts.
+func moveProfiles(tx *store.Tx, from, to store.ChatID) error {
+	moved := map[store.Address]string{}
+	err := profiles.Scan(tx, from.Bytes(), func(at store.Address, name string) (bool, error) {
+		moved[at] = name
+		return true, nil
+	})
+	for at, name := range moved {
+		if err == nil {
+			err = profiles.Delete(tx, at)
+		}
+		if err == nil {
+			err = profiles.Put(tx, store.Address{Chat: to, Topic: at.Topic}, name)
+		}
+	}
+	return err
 }
 
 func moveSessions(tx *store.Tx, from, to store.ChatID) error {

@@ -39,5 +39,9 @@ func (d *Driver) Offered(tx *store.Tx, at store.Address) (*tools.Offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.offerIn(tx, d.scope(Turn{Session: s.ID, Address: at, Agent: s.Agent, Source: s.Source}), agent)
+	where, err := d.contextAt(tx, at)
+	if err != nil {
+		return nil, err
+	}
+	return d.offerIn(tx, d.scope(Turn{Session: s.ID, Address: at, Agent: s.Agent, Source: s.Source, Context: where}), agent)
 }

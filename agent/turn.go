@@ -56,6 +56,8 @@ func (s *session) take(ctx context.Context, turn Turn) error {
 			return s.stopped(turn, answer)
 		case ctx.Err() != nil:
 			return tools.ErrLeft
+		case turn.Context.Gone:
+			return s.fail(turn, ErrNoContext)
 		case turn.Round >= s.Rounds:
 			return s.fail(turn, ErrRounds)
 		case turn.Faults >= maxFaults:

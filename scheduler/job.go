@@ -45,7 +45,8 @@ type Task struct {
 	Agent       string        `json:"agent"`
 	Description string        `json:"description,omitempty"`
 	CreatedBy   store.UserID  `json:"created_by"`
-	Home        store.Address `json:"home,omitzero"` // where its reports and cards go; zero: the home chat
+	Home        store.Address `json:"home,omitzero"`     // where its reports and cards go; zero: the home chat
+	Context     string        `json:"context,omitempty"` // the name of the run context that its runs have
 }
 
 // Draft is a job to be added.

@@ -1,9 +1,11 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"nod/approvals"
@@ -20,13 +22,27 @@ func (r *run) request(ctx context.Context, id store.CallID) (approvals.Request, 
 	if err != nil {
 		return approvals.Request{}, err
 	}
+	r.locate(judged.Paths)
 	s := r.req.Scope
 	return approvals.Request{
-		Call: id, Session: s.Session, Turn: s.Turn, Agent: s.Agent, Source: s.Source, Job: s.Job, Cards: s.Cards, By: s.By,
+		Call: id, Session: cmp.Or(s.Root, s.Session), Turn: s.Turn, Agent: s.Agent, Source: s.Source, Job: s.Job, Cards: s.Cards, By: s.By,
 		Deciders: s.Deciders, Tool: r.req.Name, Category: judged.Category, Args: r.inv.Args(), Paths: judged.Paths,
 		Subject: judged.Subject, NoBypass: judged.NoBypass, MustAsk: judged.MustAsk, Context: s.Context,
 		UserWrite: needsGrant(r.req.Name, r.exec.Effect), Origin: s.Origin, Program: judged.Program,
 	}, nil
+}
+
+// locate has label and target name a file as people see it: relative to the workspace, also where the call's own paths
+// begin at a folder of it.
+func (r *run) locate(paths []approvals.Path) {
+	if r.req.Scope.Dir == "" || r.exec.Target == "" || len(paths) != 1 {
+		return
+	}
+	shown := paths[0].Shown
+	named := func(label string, limit int) string {
+		return joinLabel(strings.Replace(label, Quote(r.exec.Target), Quote(shown), 1), "", limit)
+	}
+	r.exec.Short, r.exec.Full, r.exec.Target = named(r.exec.Short, LabelShort), named(r.exec.Full, LabelFull), shown
 }
 
 // needsGrant says whether a call needs the grant explicit-user-write. What is in no catalogue, such as an MCP server's tool,

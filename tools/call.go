@@ -26,9 +26,11 @@ type Scope struct {
 	Deciders []store.UserID
 	Cards    store.Address
 	Context  approvals.Context
+	// RunContext is the run context's name, which jobs inherit.
+	RunContext string
 
-	Workspace *Workspace
-	Dir       string // the run context's working folder, within the workspace; "" is its root
+	Workspace *Workspace // relative paths begin at Dir
+	Dir       string     // the run context's working folder, within the workspace; "" is its root
 	Ports     Ports
 }
 

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func (r *run) askInterrupted(ctx context.Context, stale store.ApprovalID) (p app
 func (r *run) asRecorded() approvals.Request {
 	s := r.req.Scope
 	return approvals.Request{
-		Call: r.exec.Call, Session: r.exec.Session, Turn: r.exec.Turn, Agent: r.exec.Agent, Source: s.Source, Job: s.Job,
+		Call: r.exec.Call, Session: cmp.Or(s.Root, r.exec.Session), Turn: r.exec.Turn, Agent: r.exec.Agent, Source: s.Source, Job: s.Job,
 		Cards: s.Cards, By: s.By, Deciders: s.Deciders, Tool: r.exec.Tool, Args: r.exec.Args,
 		Subject: approvals.Subject{Kind: approvals.Arguments, Text: indent(r.exec.Args)},
 	}

@@ -63,7 +63,7 @@ func (p Place) NewFolders() []string {
 	return strings.Split(dir, "/")
 }
 
-// Resolve finds out where a path leads: relative to the workspace or absolute, with every link resolved, but for the last
+// Resolve finds out where a path leads: relative to the workspace (or the folder that In chose) or absolute, with every link resolved, but for the last
 // component of a path to be written, which is never followed. What is not there yet counts as a plain name. The error is
 // for the model.
 func (w *Workspace) Resolve(path string, access Access) (Place, error) {
@@ -72,7 +72,7 @@ func (w *Workspace) Resolve(path string, access Access) (Place, error) {
 	}
 	named := cmp.Or(path, ".")
 	if !filepath.IsAbs(named) {
-		named = filepath.Join(w.dir, named)
+		named = filepath.Join(w.base, named)
 	}
 	named = filepath.Clean(named)
 	canonical, err := canonicalPath(named, access)

@@ -23,6 +23,7 @@ const (
 // methods may be called from any goroutine.
 type Workspace struct {
 	dir    string // canonical
+	base   string // canonical: the folder at which relative paths begin
 	root   *os.Root
 	denied []string // canonical paths that no tool may touch, nor anything beneath them
 }
@@ -37,7 +38,7 @@ func OpenWorkspace(dir string, denied ...string) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
 	}
-	w := &Workspace{dir: real}
+	w := &Workspace{dir: real, base: real}
 	for _, path := range denied {
 		closed, err := canonicalOf(path)
 		if err != nil {
@@ -49,6 +50,14 @@ func OpenWorkspace(dir string, denied ...string) (*Workspace, error) {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
 	}
 	return w, nil
+}
+
+// In is the workspace with relative paths that begin at a folder of it, named relative to the workspace. What may be
+// reached stays the same: a path is looked at where it leads, wherever it began.
+func (w *Workspace) In(dir string) *Workspace {
+	view := *w
+	view.base = filepath.Join(w.dir, dir)
+	return &view
 }
 
 // Dir is the workspace's canonical path.

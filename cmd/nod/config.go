@@ -44,6 +44,8 @@ type Config struct {
 	Spending agent.Spending
 	// Rules are those that stand in the file.
 	Rules []approvals.Rule
+	// Contexts are the run contexts.
+	Contexts []agent.RunContext
 	// KeyFiles are the files that a secret was read from.
 	KeyFiles []string
 	// Credentials is the folder in which systemd passes the key of the secrets on, or "".
@@ -121,6 +123,7 @@ func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	c.Servers = l.servers(f)
 	c.Plugins = l.plugins(f.Plugins)
 	c.Rules = l.rules(f, c.Workspace)
+	c.Contexts = l.contexts(f, c.Home, c.Workspace)
 	c.KeyFiles = l.keyFiles
 	c.Log = l.level(first(env("NOD_LOG"), f.Log, "info"))
 	if len(l.problems) > 0 {

@@ -44,6 +44,8 @@ type file struct {
 
 	Rules []fileRule `yaml:"rules"`
 
+	Contexts []fileContext `yaml:"contexts"`
+
 	broken bool // it could not be read, so that nothing is known of what it lacks
 }
 

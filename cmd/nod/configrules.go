@@ -37,8 +37,11 @@ type fileCommand struct {
 
 // setLine notes where a list's item stands, for the checks that come later.
 func setLine(item reflect.Value, line int) {
-	if r, ok := item.Addr().Interface().(*fileRule); ok {
-		r.line = line
+	switch item := item.Addr().Interface().(type) {
+	case *fileRule:
+		item.line = line
+	case *fileContext:
+		item.line = line
 	}
 }
 

@@ -172,6 +172,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		DB: db, Model: service, Registry: registry, Executor: tools.NewExecutor(db, gate, log).Mask(redactor.Redact).In(cfg.Zone), Gate: gate, Rules: rules,
 		Jobs: book, View: view, Workspace: workspace, Log: log, Mask: redactor.Redact,
 		Spending: cfg.Spending,
+		Contexts: cfg.Contexts,
 		Prompt:   &prompt.Builder{DB: db, Workspace: workspace, Zone: cfg.Zone},
 		Roster:   roster.New(agentsDir(cfg.Home), log),
 		Ports: func(scope tools.Scope) tools.Ports {
@@ -185,6 +186,7 @@ func run(ctx context.Context, w wiring) (err error) {
 			return agent.Home{Address: at, Deciders: deciders}, err
 		},
 	})
+	rules.OnGroup(driver.FollowGroup)
 	clock := scheduler.New(book, driver, log)
 
 	// Floor 5: the way in.

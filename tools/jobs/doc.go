@@ -48,6 +48,9 @@ func (d *desk) describe(task scheduler.Task, when string) string {
 	if task.Agent != d.agents[0] {
 		fmt.Fprintf(&b, "Agent: %s\n", task.Agent)
 	}
+	if task.Context != "" {
+		fmt.Fprintf(&b, "Run context: %s\n", task.Context)
+	}
 	if task.Description != "" {
 		fmt.Fprintf(&b, "%s\n", task.Description)
 	}

@@ -153,7 +153,7 @@ func (d *desk) judgeTask(_ context.Context, scope tools.Scope, in taskIn) (tools
 }
 
 func job(in taskIn, scope tools.Scope) scheduler.Task {
-	return scheduler.Task{Title: in.Title, Prompt: in.Prompt, Agent: in.AgentID, Description: in.Description, CreatedBy: scope.By}
+	return scheduler.Task{Title: in.Title, Prompt: in.Prompt, Agent: in.AgentID, Description: in.Description, CreatedBy: scope.By, Context: scope.RunContext}
 }
 
 func (d *desk) runTask(ctx context.Context, call tools.Call, in taskIn) (tools.Output, error) {
