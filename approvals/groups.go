@@ -175,7 +175,7 @@ func (rs *Rules) DuplicateGroup(tx *store.Tx, from, to string, by store.UserID) 
 	})
 }
 
-// DeleteGroup removes a group with its rules; what refers to it goes back to the default group.
+// DeleteGroup removes a group with its rules, unless something refers to it that can't do without.
 func (rs *Rules) DeleteGroup(tx *store.Tx, name string) error {
 	if _, err := rs.changeable(tx, name); err != nil {
 		return err

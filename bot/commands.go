@@ -83,6 +83,11 @@ func (r *Router) RegisterCommands(ctx context.Context, client *tg.Bot) error {
 	return nil
 }
 
+// refusedError takes back what a command had begun; its text, in Markdown, is what the person is told.
+type refusedError struct{ text string }
+
+func (e *refusedError) Error() string { return e.text }
+
 // command runs a chat command: a built-in one, else a custom one, else it says that there is none.
 func (q *request) command(ctx context.Context, name, args string) error {
 	for _, c := range commands {
@@ -94,7 +99,11 @@ func (q *request) command(ctx context.Context, name, args string) error {
 				return errors.Join(q.say(tx, "Only an owner can use /"+name+"."), q.done(tx))
 			})
 		}
-		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(c.run(q, tx, args), q.leftOut(tx), q.done(tx)) })
+		err := q.DB.Update(func(tx *store.Tx) error { return errors.Join(c.run(q, tx, args), q.leftOut(tx), q.done(tx)) })
+		if no, is := errors.AsType[*refusedError](err); is {
+			err = q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, no.text), q.leftOut(tx), q.done(tx)) })
+		}
+		return err
 	}
 	custom, found, err := readCustom(q.Home, name)
 	if err != nil {

@@ -48,7 +48,7 @@ func (q *request) rules(tx *store.Tx, args string) error {
 // changeGroup shows a group after a change, or says why there was none.
 func (q *request) changeGroup(tx *store.Tx, name string, err error) error {
 	if err != nil {
-		return q.say(tx, sentence(err.Error()))
+		return &refusedError{text: escapeMarkdown(sentence(clean(err.Error())))}
 	}
 	return q.rulesPanel().group(tx, name, 0, true)
 }

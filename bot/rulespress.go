@@ -84,7 +84,7 @@ func (b *buttonPress) deleteGroup(tx *store.Tx, p rulesPanel, a keyboard.Action)
 		return "", err
 	}
 	if a.N != 1 {
-		text := fmt.Sprintf("Delete this group with its %s? What uses it has the rules of default from then on.", count(g.Rules, "rule", "rules"))
+		text := fmt.Sprintf("Delete this group with its %s?", count(g.Rules, "rule", "rules"))
 		return "", p.show(tx, []string{"**Rules: " + escapeMarkdown(g.Name) + "**", text},
 			keyboard.Confirm("🗑 Yes, delete", keyboard.Action{Verb: keyboard.GroupDelete, Ref: g.Name, N: 1}, keyboard.Action{Verb: keyboard.RuleGroup, Ref: g.Name}), false)
 	}

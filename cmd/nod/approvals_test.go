@@ -65,7 +65,10 @@ func TestRulesOfTheFileInTheChat(t *testing.T) {
 		d.end()
 		d.config = nil
 		d.start()
-		d.play("user> /rules work\nbot< There is no such group\nuser> /rules default\nbot! edit_file")
+		d.play("user> /rules work\nbot< There is no such group\nuser> /rules default\nbot< 2. allow writing files")
+		if card, _ := d.ann.Last(); strings.Contains(card.Text, "edit_file") {
+			t.Errorf("the rule is still there:\n%s", card.Text)
+		}
 	})
 }
 
