@@ -61,7 +61,8 @@ func outageOf(err error) store.Text {
 
 // failed says why a turn has no answer.
 func (v *View) failed(tx *store.Tx, e agent.TurnFailed) error {
-	text, kind := failureText(e.Err), outageOf(e.Err)
+	// A service may quote the key that it was given, in whatever form.
+	text, kind := v.masked.Redact(failureText(e.Err)), outageOf(e.Err)
 	if e.Turn.Job == "" || e.Partial != "" || kind == "" {
 		return v.brokenOff(tx, e.Turn, e.Partial, text)
 	}
@@ -71,7 +72,7 @@ func (v *View) failed(tx *store.Tx, e agent.TurnFailed) error {
 	}
 	if kind == outService {
 		why, _ := failure(e.Err)
-		text = "⚠️ " + why + "\n" + notDoneText
+		text = "⚠️ " + v.masked.Redact(why) + "\n" + notDoneText
 	}
 	word := o.Spell.Failed(time.Now(), trouble.Patience{})
 	if word == trouble.Nothing {

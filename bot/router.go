@@ -327,6 +327,7 @@ func (q *request) say(tx *store.Tx, markdown string) error {
 // complain says what of a message could not be had. It may name a file, so it is no Markdown; an answer that follows
 // makes the sound.
 func (q *request) complain(tx *store.Tx, text string, silent bool) error {
+	text = q.View.masked.Redact(text) // it may quote a service
 	return q.Out.Put(tx, outbox.Item{To: q.at, HTML: render.Escape(text), Plain: text, ReplyTo: q.replyTo(), Silent: silent})
 }
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"nod/bot/emulator"
 )
 
 // world makes a crash world whose NOD_HOME is on the disk.
@@ -102,12 +100,4 @@ func (l *powerLab) cutThought(cuts int) (sum nodTally) {
 	}
 	l.t.Logf("%d power cuts while the model thought: lost %s", cuts, strings.Join(sum.Lost, " "))
 	return sum
-}
-
-// hears says something and waits until the bot answers with a text.
-func (p *crashPerson) hears(ctx context.Context, said, text string) bool {
-	asked := p.SendText(said)
-	return p.until(ctx, func() bool {
-		return slices.ContainsFunc(p.Messages(), func(m emulator.Message) bool { return m.ID > asked.ID && strings.Contains(m.Shown(), text) })
-	})
 }

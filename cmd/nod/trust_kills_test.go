@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"nod/bot/emulator"
 )
 
 // trustKills kills the real program at random moments, half of them while a command runs, as people talk to it.
@@ -82,4 +85,12 @@ func duplicatesOfUnsettled(t *testing.T, rounds int) int {
 	p.perform(ctx, errandSay)
 	nod.terminate()
 	return p.duplicates()
+}
+
+// hears says something and waits until the bot answers with a text.
+func (p *crashPerson) hears(ctx context.Context, said, text string) bool {
+	asked := p.SendText(said)
+	return p.until(ctx, func() bool {
+		return slices.ContainsFunc(p.Messages(), func(m emulator.Message) bool { return m.ID > asked.ID && strings.Contains(m.Shown(), text) })
+	})
 }

@@ -37,6 +37,7 @@ func TestTrust(t *testing.T) {
 		{"approvals", trustApprovals},
 		{"files", trustFiles},
 		{"processes", trustProcesses},
+		{"secrets", trustSecrets},
 		{"sandbox", trustSandbox},
 		{"cron", trustCron},
 	} {
