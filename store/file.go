@@ -130,12 +130,11 @@ func readMeta(path string) (meta, error) {
 		return meta{}, fmt.Errorf("looking at the database: %w", err)
 	}
 	defer f.Close()
-	head := make([]byte, 2*maxPageSize)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+	newest, err := newestMeta(f)
+	if err != nil {
 		return meta{}, fmt.Errorf("looking at the database: %w", err)
 	}
-	return newestMeta(head[:n]), nil
+	return newest, nil
 }
 
 const (
@@ -146,14 +145,16 @@ const (
 // newestMeta reads both of bbolt's meta pages: a 16-byte page header, then magic, version, page size, flags (4 bytes
 // each), root and its sequence, freelist, high-water page, transaction (8 bytes each), and the FNV-1a sum of all that, in
 // the machine's byte order. It is zero when neither can be read; bbolt then says what is wrong itself.
-func newestMeta(head []byte) (newest meta) {
+func newestMeta(r io.ReaderAt) (newest meta, err error) {
+	head := make([]byte, 80)
 	for size := 512; size <= maxPageSize; size *= 2 {
 		for _, at := range []int{0, size} {
-			if len(head) < at+80 {
+			if _, err := r.ReadAt(head, int64(at)); errors.Is(err, io.EOF) {
 				continue
+			} else if err != nil {
+				return newest, err
 			}
-			page := head[at+16:]
-			order := binary.NativeEndian
+			page, order := head[16:], binary.NativeEndian
 			sum := fnv.New64a()
 			sum.Write(page[:56]) // a hash never returns an error
 			if order.Uint32(page) != boltMagic || int(order.Uint32(page[8:])) != size || order.Uint64(page[56:]) != sum.Sum64() {
@@ -164,7 +165,7 @@ func newestMeta(head []byte) (newest meta) {
 			}
 		}
 	}
-	return newest
+	return newest, nil
 }
 
 // WriteNew writes a new file of mode 0600 that is there whole or not at all. It refuses to replace one.

@@ -86,7 +86,10 @@ func lead(b []byte, at, page int) {
 // free writes a page into the freelist of the newest meta, in place of another one.
 func free(b []byte, page int, id uint64) {
 	order := binary.NativeEndian
-	newest := newestMeta(b)
+	newest, err := newestMeta(bytes.NewReader(b))
+	if err != nil {
+		panic(err) // bytes can be read
+	}
 	for _, at := range []int{0, page} {
 		if order.Uint64(b[at+16+48:]) != newest.tx {
 			continue
