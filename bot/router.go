@@ -410,7 +410,7 @@ func (q *request) answer(ctx context.Context, p approvals.Pending, text string) 
 		d.Answer, d.Hidden = "", value
 		q.Vault.Hide(value) // before anybody could repeat it
 	}
-	return q.decide(p.ID, d, func(tx *store.Tx) error {
+	err := q.decide(p.ID, d, func(tx *store.Tx) error {
 		if !p.Question.Hidden {
 			if err := q.Vault.Set(tx, name, value); err != nil {
 				return err
@@ -422,6 +422,10 @@ func (q *request) answer(ctx context.Context, p approvals.Pending, text string) 
 		}
 		return q.Out.Put(tx, outbox.Item{To: q.at, Slot: typed, Kind: outbox.Delete})
 	}, q.files(ctx), q.done)
+	if scrubbed := q.DB.Scrub(); scrubbed != nil { // the message stood in the inbox
+		q.Log.Warn("a secret that was typed may be read in the database for a while", "err", scrubbed)
+	}
+	return err
 }
 
 func decides(p approvals.Pending, id store.UserID) bool {
