@@ -18,6 +18,10 @@ import (
 const (
 	// silentTime is how long a call may run without a word of progress.
 	silentTime = 10 * time.Minute
+	// tellTime bounds how often progress is told.
+	tellTime = 500 * time.Millisecond
+	// maxQuestions is how many forms and links one call may put before a person.
+	maxQuestions = 10
 	// maxRounds is how often a server may ask for input before it gives a result.
 	maxRounds = 10
 )
@@ -38,6 +42,8 @@ type running struct {
 
 	mu     sync.Mutex
 	asking int // questions that a person has before them
+	asked  int // in all
+	told   time.Time
 }
 
 // begin notes a call on its connection, so that what the server says of it finds it.
@@ -66,8 +72,14 @@ func (r *running) progress(p *sdk.ProgressNotificationParams) {
 	if r.asking == 0 {
 		r.silent.Reset(silentTime)
 	}
+	soon := time.Since(r.told) < tellTime
+	if !soon {
+		r.told = time.Now()
+	}
 	r.mu.Unlock()
-	r.call.Progress(progressText(p))
+	if !soon {
+		r.call.Progress(progressText(p))
+	}
 }
 
 // progressText is a part of a whole, then the server's words.
@@ -83,14 +95,23 @@ func progressText(p *sdk.ProgressNotificationParams) string {
 	return text
 }
 
-// waiting notes that a person is asked meanwhile, for whom the server's silence does not count.
-func (r *running) waiting(more int) {
+// ask notes that a person is asked, during which the server's silence does not count. It says false when that has been
+// done often enough.
+func (r *running) ask() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asking += more; r.asking == 0 {
+	r.asking++
+	r.asked++
+	r.silent.Stop()
+	return r.asked <= maxQuestions
+}
+
+// answered ends what ask began.
+func (r *running) answered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asking--; r.asking == 0 {
 		r.silent.Reset(silentTime)
-	} else {
-		r.silent.Stop()
 	}
 }
 

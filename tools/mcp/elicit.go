@@ -34,7 +34,10 @@ const (
 	cancelled = "cancel"
 )
 
-var errDeclined = errors.New("the person declined")
+var (
+	errDeclined = errors.New("the person declined")
+	errTooMany  = errors.New("the call has asked too often")
+)
 
 // elicited takes a question of a server's that does not say which call it belongs to. It is put only where that is plain:
 // the person who is asked must be the one whose call it is.
@@ -50,13 +53,15 @@ func (c *conn) elicited(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitR
 // elicit asks the person of the call what the server wants to know. What comes to no answer is an answer too; an error is
 // one of the store, or says that the call ended.
 func (r *running) elicit(ctx context.Context, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
-	r.waiting(1)
-	defer r.waiting(-1)
+	more := r.ask()
+	defer r.answered()
 	var content map[string]any
-	var err error
-	if p.Mode == "url" || p.URL != "" {
+	err := errTooMany
+	switch {
+	case !more:
+	case p.Mode == "url" || p.URL != "":
 		err = r.askLink(ctx, p)
-	} else {
+	default:
 		content, err = r.askForm(ctx, p)
 	}
 	switch {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,35 @@ func TestDeclinedAndUnansweredForms(t *testing.T) {
 	wantText(t, r.ask(t.Context(), "mcp__form__form", `{}`), tools.Completed, `"action":"cancel"`)
 	r.OnCard = answering(decline)
 	wantText(t, r.ask(t.Context(), "mcp__form__form", `{"only":"nothing"}`), tools.Completed, `"action":"decline"`)
+}
+
+// TestQuestionOfNoSingleCall has two calls run when the server asks: nobody is asked, since it may be the wrong person.
+func TestQuestionOfNoSingleCall(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, role(t, "two"))
+	r.wake("two")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan tools.Outcome, 1)
+	go func() { done <- r.ask(ctx, "mcp__two__slow", `{}`) }()
+	until(t, "the first call runs", func() bool { return len(r.told()) > 0 })
+	wantText(t, r.ask(t.Context(), "mcp__two__form", `{}`), tools.Completed, `"action":"cancel"`)
+	if len(r.asked()) != 0 {
+		t.Error("somebody was asked")
+	}
+	cancel(tools.ErrStopped)
+	wantText(t, <-done, tools.Cancelled, "stopped")
+}
+
+// TestAServerAsksForEver is cut short.
+func TestAServerAsksForEver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, role(t, "nosy"))
+	r.OnCard = answering(slices.Repeat([]string{decline}, maxQuestions)...)
+	r.wake("nosy")
+	wantText(t, r.ask(t.Context(), "mcp__nosy__nosy", `{}`), tools.Completed, "asked 11 times")
+	if n := len(r.asked()); n != maxQuestions {
+		t.Errorf("%d questions were asked", n)
+	}
 }
 
 func TestLinks(t *testing.T) {

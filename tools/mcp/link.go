@@ -61,6 +61,9 @@ func (l *link) get(ctx, base context.Context) (*conn, error) {
 	if a == nil {
 		a = &attempt{done: make(chan struct{})}
 		l.attempt = a
+		if l.cancel != nil {
+			l.cancel() // the connection before is over
+		}
 		base, l.cancel = context.WithCancel(base)
 		l.group.Go(func() { l.try(base, a) })
 	}

@@ -42,7 +42,7 @@ func TestRegisterUseDelete(t *testing.T) {
 		forgotten = name
 		return nil
 	}
-	wantText(t, r.ask(t.Context(), tools.RegisterMCP, registration(t, "tester")), tools.Completed, "Registered the MCP server tester, which has 14 tools")
+	wantText(t, r.ask(t.Context(), tools.RegisterMCP, registration(t, "tester")), tools.Completed, "Registered the MCP server tester, which has 15 tools")
 	card := r.Cards()[0].Request
 	for _, part := range []string{"Register the MCP server tester (stdio)", "Program: /", "Variable: PLACE=here", "Variable: SERVER_TOKEN=[secret ", "Tester", "for tests"} {
 		if !strings.Contains(card.Subject.Text, part) {
@@ -159,7 +159,7 @@ func TestServersOfTheConfiguration(t *testing.T) {
 	}
 	r.wake("fixed")
 	text, err := items.List(nil, r.Scope)
-	if err != nil || text != "fixed: stdio, connected, 14 tools" {
+	if err != nil || text != "fixed: stdio, connected, 15 tools" {
 		t.Errorf("listed as %q, %v", text, err)
 	}
 	if again, err := New(r.m.Options); err != nil || again.Reports()[0].State != Asleep {

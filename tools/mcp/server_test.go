@@ -138,7 +138,7 @@ func (a *actor) initialize(id json.RawMessage) {
 }
 
 // plainTools take whatever they are given.
-var plainTools = []string{"echo", "env", "pid", "spawn", "die", "huge", "late", "slow", "form", "link", "broken", "banner", "badimage", "stubborn"}
+var plainTools = []string{"echo", "env", "pid", "spawn", "die", "huge", "late", "slow", "form", "link", "broken", "banner", "badimage", "stubborn", "nosy"}
 
 func (a *actor) list(m message) {
 	tool := func(name string, schema any) map[string]any {
@@ -234,6 +234,12 @@ func (a *actor) call(m message) {
 		}
 	case "form":
 		a.reply(m.ID, text(a.form(p.Arguments)))
+	case "nosy":
+		n := 1
+		for !strings.Contains(a.form(map[string]any{"only": "name"}), "cancel") {
+			n++
+		}
+		a.reply(m.ID, text(fmt.Sprintf("asked %d times", n)))
 	case "link":
 		answer := a.ask("elicitation/create", map[string]any{"mode": "url", "message": "Sign in first.", "url": p.Arguments["url"], "elicitationId": "e1"})
 		a.reply(m.ID, text("answer "+string(answer)))

@@ -38,7 +38,7 @@ type program struct {
 	stdout  *os.File
 	stderr  *os.File
 	drained chan struct{} // closed once stderr has ended
-	last    lastLine // of stderr: mostly what is wrong when a server does not come up
+	last    lastLine      // of stderr: mostly what is wrong when a server does not come up
 }
 
 // startProgram starts a stdio server. It ends with ctx, and can't outlive nod.

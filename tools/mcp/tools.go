@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -107,6 +109,9 @@ func subjectOf(s Server) approvals.Subject {
 		}
 	} else {
 		lines = append(lines, "Address: "+s.URL)
+		if inTheOpen(s.URL) {
+			subject.Warning = "What goes to this address, a key too, can be read on the way. " + subject.Warning
+		}
 	}
 	if s.APIKey != "" {
 		lines = append(lines, "Key: "+masked(s.APIKey))
@@ -122,6 +127,12 @@ func subjectOf(s Server) approvals.Subject {
 	}
 	subject.Text = strings.Join(lines, "\n")
 	return subject
+}
+
+// inTheOpen says whether an address is reached without encryption, over a network.
+func inTheOpen(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback()
 }
 
 // register reaches a server, and keeps it if it answers.
