@@ -68,7 +68,7 @@ type progressLine struct {
 	call  store.CallID
 	html  string
 	text  string
-	waits bool // for a person: a card tells of it
+	waits bool         // for a person: a card tells of it
 	run   store.CallID // of the record that runs; "" when none does
 	far   string       // how far it is
 	file  keyboard.File
