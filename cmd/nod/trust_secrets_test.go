@@ -242,7 +242,7 @@ func redirected(t *testing.T) (ours, naive int) {
 		}
 	}))
 	defer elsewhere.Close()
-	left := 3
+	left := 1
 	w := newCrashWorld(t, 1, func(telegram http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			mu.Lock()

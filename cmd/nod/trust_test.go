@@ -37,6 +37,7 @@ func TestTrust(t *testing.T) {
 		{"approvals", trustApprovals},
 		{"files", trustFiles},
 		{"processes", trustProcesses},
+		{"memory", trustMemory},
 		{"secrets", trustSecrets},
 		{"sandbox", trustSandbox},
 		{"cron", trustCron},

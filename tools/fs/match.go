@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxSearch    = 32 << 20 // bytes of one file that are searched
-	maxMatchLine = 400      // bytes of a line that are shown around its match
+	maxSearch    = 8 << 20 // bytes of one file that are searched; several are held in memory at once
+	maxMatchLine = 400     // bytes of a line that are shown around its match
 )
 
 // matcher finds lines.
