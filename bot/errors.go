@@ -32,6 +32,8 @@ func failure(err error) (text, hint string) {
 		return "I stopped here: the model kept making calls that could not be read.", "Try again, put it differently, or choose another model with /model."
 	case errors.Is(err, agent.ErrEmpty):
 		return "The model gave an empty answer, twice.", "Try again, or choose another model with /model."
+	case errors.Is(err, agent.ErrNoContext):
+		return "The run context that this was to work in is not defined any more, so nothing was done.", "Choose another with /profile; a job keeps its own, so make the job anew."
 	case errors.Is(err, agent.ErrInterrupted):
 		return "Interrupted: nod was restarted while this ran. It was not run again.", "/jobs can run it now."
 	case errors.As(err, &refused):
@@ -48,6 +50,9 @@ func cappedText(e *agent.CapError) (text, hint string) {
 }
 
 func modelFailure(e *llm.Error) (text, hint string) {
+	if e.Runaway() {
+		return "The model's answer had no end in sight, so I cut it.", "Ask for less at a time, or choose another model with /model."
+	}
 	text = sentence(e.Kind.String())
 	if e.Message != "" && e.Kind != llm.KindTruncated { // that one is ours
 		text += " It says: " + clean(e.Message)

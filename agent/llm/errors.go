@@ -69,6 +69,9 @@ func (e *Error) Error() string {
 // Unwrap gives context.Canceled or context.DeadlineExceeded for KindCanceled, else nil.
 func (e *Error) Unwrap() error { return e.cause }
 
+// Runaway says that nod ended the answer because it outgrew every bound.
+func (e *Error) Runaway() bool { return e.Kind == KindTruncated && e.final }
+
 // retryable says whether the same request may succeed after a while.
 func (e *Error) retryable() bool {
 	return !e.final && (e.Kind == KindUnavailable || e.Kind == KindRateLimited || e.Kind == KindTruncated)

@@ -256,3 +256,18 @@ func TestSE4_LogsHaveALineAnEvent(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerWithoutEndIsCut: the person is given what came as a file and told why it ends, and the conversation goes on.
+func TestAnAnswerWithoutEndIsCut(t *testing.T) {
+	story(t, func(d *dialog) {
+		d.model.push(scripted.Say(words(1_500_000)))
+		d.play("user> tell me everything\nbot< had no end in sight\nuser> and in short?\nmodel> say Well.\nbot< Well.")
+		requests := d.service.Requests()
+		if n := len(requestText(requests[len(requests)-1])); len(requests) != 2 || n > 200<<10 {
+			t.Errorf("%d requests, the last of %d bytes", len(requests), n)
+		}
+		if calls := d.telegram.Calls("sendDocument"); len(calls) != 1 {
+			t.Errorf("%d files are sent", len(calls))
+		}
+	})
+}
