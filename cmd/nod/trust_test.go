@@ -41,6 +41,7 @@ func TestTrust(t *testing.T) {
 		{"secrets", trustSecrets},
 		{"sandbox", trustSandbox},
 		{"cron", trustCron},
+		{"starts", trustStarts},
 	} {
 		t.Run(topic.name, func(t *testing.T) { topic.measure(t, &table) })
 	}
