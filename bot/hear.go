@@ -65,7 +65,7 @@ func notHeardText(why, path string) string {
 // hearBack shows what was understood of a recording, below it and without a sound.
 func (q *request) hearBack(tx *store.Tx, input agent.Input) error {
 	for _, f := range input.Files {
-		if f.Transcript == "" {
+		if f.Transcript == "" || q.edited { // a caption was changed; it was shown before
 			continue
 		}
 		text := "🎙 " + clipRunes(f.Transcript, maxHeard)

@@ -7,8 +7,9 @@ import (
 	"nod/tools/plugins"
 )
 
-// Follow has the view ask how the chat should look, each time that it matters. It is called before the first turn.
-func (v *View) Follow(look func() plugins.Telegram) { v.look = look }
+// Follow has the view ask how the chat should look, and where files can be sent, each time that it matters. It is called
+// before the first turn.
+func (v *View) Follow(look func() plugins.Telegram, mounts *Mounts) { v.look, v.mounts = look, mounts }
 
 // untold says that nobody wants to see a progress message.
 func (t *turnView) untold() bool { return t.look().Progress == plugins.ProgressOff }

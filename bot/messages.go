@@ -161,12 +161,11 @@ func (m Messages) CreateTopic(tx *store.Tx, in store.ChatID, name string) error 
 
 // undeliveredText says what could not be sent, and what can be done.
 func undeliveredText(d outbox.Dead) string {
-	if d.Item.File != nil {
-		name := firstLine(d.Item.File.Name)
+	if name := sentFile(d.Item); name != "" {
 		if d.MayNot {
-			return fmt.Sprintf("📎 %s was not sent: I may not send files in this group. An admin can allow it.", name)
+			return fmt.Sprintf("📎 %s: not sent, since I may not send files in this group. An admin can allow it; or ask me to say it in messages.", name)
 		}
-		return fmt.Sprintf("📎 %s was not sent: Telegram refused it.", name)
+		return fmt.Sprintf("📎 %s: not sent, since Telegram refused it.", name)
 	}
 	what := "What was asked for was not done"
 	if a := d.Item.Action; a != nil {
@@ -187,4 +186,15 @@ func undeliveredText(d outbox.Dead) string {
 		return "⚠️ " + what + ": I lack the right to. An admin can give it."
 	}
 	return "⚠️ " + what + ": Telegram refused it."
+}
+
+// sentFile names what an item sends as a file, or is "".
+func sentFile(it outbox.Item) string {
+	switch {
+	case it.File != nil:
+		return firstLine(it.File.Name)
+	case it.Kind == outbox.Album:
+		return fmt.Sprintf("%d pictures", len(it.Photos))
+	}
+	return ""
 }

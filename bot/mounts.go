@@ -51,14 +51,19 @@ func NewMounts(db *store.DB, out *outbox.Outbox) (*Mounts, error) {
 
 // Files is the port for files of a scope, or nil where it is not mounted.
 func (m *Mounts) Files(scope tools.Scope) tools.FilePort {
-	chat := scope.Address.Chat
-	m.mu.Lock()
-	is, closed := m.closed[chat]
-	m.mu.Unlock()
-	if chat == 0 || closed && (is.Until.IsZero() || time.Now().Before(is.Until)) || !m.out.CanKeep() {
+	if !m.can(scope.Address.Chat) {
 		return nil
 	}
 	return Files{Out: m.out}
+}
+
+// can says whether files can be sent to a chat.
+func (m *Mounts) can(chat store.ChatID) bool {
+	m.mu.Lock()
+	is, closed := m.closed[chat]
+	m.mu.Unlock()
+	barred := closed && (is.Until.IsZero() || time.Now().Before(is.Until))
+	return chat != 0 && !barred && m.out.CanKeep()
 }
 
 // MemberChanged takes in what the bot has become in a chat.
@@ -116,13 +121,14 @@ func (m *Mounts) Migrate(tx *store.Tx, from, to store.ChatID) error {
 	return errors.Join(m.open(tx, from), m.close(tx, to, is))
 }
 
-// Undelivered tells a chat of a file that could not be sent, in the commit that gives it up, and learns from it.
+// Undelivered tells a chat of what could not be sent or done, in the commit that gives it up, and learns from it.
 func (v *View) Undelivered(tx *store.Tx, m *Mounts, d outbox.Dead) {
-	if d.Forbidden || d.Item.Kind != outbox.Upload && d.Item.Kind != outbox.Act {
+	files := d.Item.Kind == outbox.Upload || d.Item.Kind == outbox.Album
+	if d.Forbidden || !files && d.Item.Kind != outbox.Act {
 		return // nothing can be said there, or what could not be said was it
 	}
 	var err error
-	if d.MayNot && d.Item.Kind == outbox.Upload {
+	if d.MayNot && files {
 		err = m.Refused(tx, d.Item.To.Chat)
 	}
 	if err = errors.Join(err, v.say(tx, d.Item.To, undeliveredText(d), true)); err != nil {

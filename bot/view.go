@@ -34,6 +34,7 @@ type View struct {
 	zone   *time.Location // of the times of day that people are told
 	log    *slog.Logger
 	look   func() plugins.Telegram
+	mounts *Mounts
 
 	mu    sync.Mutex
 	turns map[store.TurnID]*turnView
@@ -458,19 +459,24 @@ func (v *View) answered(tx *store.Tx, e agent.TurnAnswered) error {
 		tx.OnCommit(func() { v.forget(e.Turn) })
 		return nil
 	}
-	items, err := v.answerItems(e.Turn, e.Text)
-	if err != nil {
-		return err
-	}
-	return v.close(tx, e.Turn, items...)
+	return v.close(tx, e.Turn, v.answerItems(e.Turn, e.Text)...)
 }
 
 // answerItems renders an answer: in the message that previewed it, in more where it is long, as a file where it is very long.
-func (v *View) answerItems(turn agent.Turn, text string) ([]outbox.Item, error) {
+func (v *View) answerItems(turn agent.Turn, text string) []outbox.Item {
 	if turn.JobTitle != "" {
 		text = jobReport(turn) + text
 	}
 	parts, asFile := render.Answer(text)
+	handle := ""
+	if asFile {
+		var err error
+		// Where no file can be sent, the messages are many, but nothing of the answer is lost.
+		if handle, err = v.keepAnswer(turn.Address.Chat, text); err != nil {
+			v.log.Warn("a long answer goes as messages", "turn", turn.ID, "err", err)
+			parts, asFile = render.Parts(text), false
+		}
+	}
 	if len(parts) == 0 {
 		parts = []render.Part{{HTML: render.Escape(emptyAnswer), Plain: emptyAnswer}}
 	}
@@ -486,15 +492,19 @@ func (v *View) answerItems(turn agent.Turn, text string) ([]outbox.Item, error) 
 		items[0].Rich = text
 	}
 	if !asFile {
-		return items, nil
+		return items
 	}
 	items[0].HTML += "\n\n<i>" + render.Escape(wholeInFile) + "</i>"
 	items[0].Plain += "\n\n" + wholeInFile
-	handle, err := v.out.Keep("answer.md", strings.NewReader(text), int64(len(text)))
-	if err != nil {
-		return nil, fmt.Errorf("keeping a long answer: %w", err)
+	return append(items, outbox.Item{To: turn.Address, Kind: outbox.Upload, Silent: true, File: &outbox.File{Handle: handle, Name: "answer.md"}})
+}
+
+// keepAnswer keeps a long answer for sending as a file.
+func (v *View) keepAnswer(chat store.ChatID, text string) (handle string, err error) {
+	if v.mounts != nil && !v.mounts.can(chat) {
+		return "", errors.New("no files can be sent there")
 	}
-	return append(items, outbox.Item{To: turn.Address, Kind: outbox.Upload, Silent: true, File: &outbox.File{Handle: handle, Name: "answer.md"}}), nil
+	return v.out.Keep("answer.md", strings.NewReader(text), int64(len(text)))
 }
 
 // brokenOff says why a turn has no answer, or below the beginning of one why it has no more.
@@ -502,10 +512,7 @@ func (v *View) brokenOff(tx *store.Tx, turn agent.Turn, partial, text string) er
 	if partial == "" {
 		return v.ended(tx, turn, text)
 	}
-	items, err := v.answerItems(turn, strings.TrimRight(partial, " \n")+" …")
-	if err != nil {
-		return err
-	}
+	items := v.answerItems(turn, strings.TrimRight(partial, " \n")+" …")
 	return v.close(tx, turn, append(items, outbox.Item{To: turn.Address, HTML: render.Escape(text), Plain: text, Silent: true})...)
 }
 

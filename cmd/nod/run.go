@@ -145,7 +145,7 @@ func run(ctx context.Context, w wiring) (err error) {
 		return err
 	}
 	able := capabilities{book: options, commands: plugins.Commands{Runner: runner}, transport: w.model}
-	view.Follow(options.Telegram)
+	view.Follow(options.Telegram, mounts)
 	pictures, err := gallery.New(db, box, filepath.Join(cfg.Home, "gallery"), log)
 	if err != nil {
 		return err

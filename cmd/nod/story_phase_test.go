@@ -55,3 +55,25 @@ func TestPhase_WhereFilesCantBeKeptNoneAreOffered(t *testing.T) {
 		}
 	})
 }
+
+func TestPhase_WhereNoFileCanBeSentALongAnswerComesInMessages(t *testing.T) {
+	story(t, func(d *dialog) {
+		d.play("in team\nuser> /enroll\nbot< I listen\nrestrict\nuser> @nod_bot tell me all")
+		long := words(30_000)
+		d.model.push(scripted.Say(long))
+		d.play("bot< " + long[len(long)-40:])
+		d.settle()
+		var told strings.Builder
+		for _, m := range d.actor().Messages()[2:] {
+			if m.From != nil && m.From.IsBot {
+				told.WriteString(m.Text)
+			}
+		}
+		if unspaced(told.String()) != unspaced(long) {
+			t.Errorf("%d characters arrived of %d", len(unspaced(told.String())), len(unspaced(long)))
+		}
+		if n := len(d.calls("sendDocument")); n > 0 {
+			t.Errorf("%d files were tried", n)
+		}
+	})
+}
