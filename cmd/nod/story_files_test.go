@@ -13,8 +13,9 @@ import (
 	"nod/bot/emulator"
 )
 
-func TestFILE1_HostileNamesStayInUploads(t *testing.T) {
-	names := []string{"../../../CLAUDE.md", "/etc/x", "", ".", "..", strings.Repeat("a", 300) + ".txt", "nul\x00byte", "a\u202Efdp.exe", "CON\r\n.txt", "-rf"}
+// TestFILE1_SD4_HostileNamesStayInUploads: whatever a file is called, it is kept in uploads/ under a name of its own.
+func TestFILE1_SD4_HostileNamesStayInUploads(t *testing.T) {
+	names := []string{"../../../CLAUDE.md", "/etc/x", "", ".", "..", strings.Repeat("a", 300) + ".txt", "nul\x00byte", "a\u202Efdp.exe", "CON\r\n.txt", "-rf", ".env", "$(id)", "`id`;rm -rf ~.sh", strings.Repeat("ü", 400), "..\\..\\x", "same.txt", "same.txt"}
 	story(t, func(d *dialog) {
 		for _, name := range names {
 			d.ann.SendDocument(emulator.Upload{Name: name, Mime: "text/plain", Data: []byte(name)})
