@@ -40,9 +40,9 @@ func TestRulesOrder(t *testing.T) {
 		"never allow reading or writing files in /w/secrets",
 		"allow older without asking",
 		"allow newer without asking",
-		"allow reading or writing files in /w/memory without asking",
-		"allow reading files in /w without asking",
-		"allow write_todos without asking",
+		"allow reading or writing files in /w/memory without asking, in every turn",
+		"allow reading files in /w without asking, in every turn",
+		"allow write_todos without asking, in every turn",
 		"ask before execute_cmd",
 		"ask before any tool",
 	}

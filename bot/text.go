@@ -41,22 +41,24 @@ func taskHead(title string) string { return "🚀 " + title }
 
 // originLine says what began the turn that a card comes from, where that is no message that its reader has typed.
 func originLine(r approvals.Request) string {
-	name := nameOr(r.Origin.Name, r.Job)
+	var parts []string
 	switch {
 	case r.Job != "" && r.Source == approvals.Cron:
-		return "For the job " + r.Job
+		parts = append(parts, "for the job "+r.Job)
 	case r.Job != "":
-		return "For the task " + r.Job
-	case r.Origin.Kind == approvals.FromForward:
-		return "After a forwarded message from " + nameOr(name, "somebody")
-	case r.Origin.Kind == approvals.FromWordless:
-		return "After a message without words"
-	case r.Origin.Kind == approvals.FromTask:
-		return "After the result of the task " + nameOr(name, "without a title")
-	case r.Origin.Kind == approvals.FromNotification:
-		return "After a notification from " + nameOr(name, "a job")
+		parts = append(parts, "for the task "+r.Job)
 	}
-	return ""
+	switch name := r.Origin.Name; r.Origin.Kind {
+	case approvals.FromForward:
+		parts = append(parts, "after a forwarded message from "+nameOr(name, "somebody"))
+	case approvals.FromWordless:
+		parts = append(parts, "after a message without words")
+	case approvals.FromTask:
+		parts = append(parts, "after the result of the task "+nameOr(name, "without a title"))
+	case approvals.FromNotification:
+		parts = append(parts, "after a notification from "+nameOr(name, "a job"))
+	}
+	return capital(strings.Join(parts, ", "))
 }
 
 // jobReport is what stands above a job's report, in Markdown.

@@ -28,7 +28,7 @@ func checkPages(t *testing.T, text string, budget int) []string {
 	return pages
 }
 
-func TestNOD5_Pages(t *testing.T) {
+func TestNOD5_SA4_Pages(t *testing.T) {
 	tg := newTelegram()
 	for n := 1; n <= 8192; n += 301 { // S-A4: every length, escaped at every character
 		text, _ := Visible(strings.Repeat("&<\u202e", n/3+1)[:n/3*5+1] + "; rm -rf /")

@@ -55,7 +55,7 @@ func TestVisible(t *testing.T) {
 
 // TestS_A5_AllOfUnicode puts every code point between two letters, a few hundred at a time. Of the ten planes in which
 // nothing is assigned and the two that are private, it takes a sample.
-func TestS_A5_AllOfUnicode(t *testing.T) {
+func TestSA5_AllOfUnicode(t *testing.T) {
 	const step = 0x200
 	for first := rune(0); first <= unicode.MaxRune; first += step {
 		if (0x40000 <= first && first < 0xE0000 || first >= 0xF0000) && first%0x4000 != 0 {
