@@ -14,9 +14,11 @@ import (
 func Cron(db *store.DB, book *scheduler.Jobs, zone *time.Location, agents ...string) Items {
 	d := &desk{db: db, book: book, zone: zone, agents: agents}
 	return Items{
-		Type: "cron", Kind: "cron", What: "the scheduled jobs",
-		List:     func(tx *store.Tx, _ tools.Scope) (string, error) { return d.list(tx) },
-		Describe: func(id string, on bool) (string, error) { return d.describeJob(id, verb(on)+" the job") },
+		Type: "cron", Kind: "cron", What: "the scheduled jobs", On: "Resume", Off: "Pause",
+		List: func(tx *store.Tx, _ tools.Scope) (string, error) { return d.list(tx) },
+		Describe: func(id string, on bool) (string, error) {
+			return d.describeJob(id, map[bool]string{true: "Resume", false: "Pause"}[on]+" the job")
+		},
 		Toggle: func(id string, on bool) (tools.Output, error) {
 			job, err := d.get(id)
 			if err != nil {
@@ -28,14 +30,6 @@ func Cron(db *store.DB, book *scheduler.Jobs, zone *time.Location, agents ...str
 			return changed("Paused", job, d.book.Pause), nil
 		},
 	}
-}
-
-// verb is what switching a job does to it.
-func verb(on bool) string {
-	if on {
-		return "Resume"
-	}
-	return "Pause"
 }
 
 func (d *desk) list(tx *store.Tx) (string, error) {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,6 +14,8 @@ type Items struct {
 	Type string // for list_items: mcp, plugins, cron, agents
 	Kind string // for toggle_item: mcp, plugin, cron; "" where nothing can be switched
 	What string // what they are, for the model
+	// On and Off say what switching one is called; "on" and "off" when they are empty.
+	On, Off string
 	// List tells all about them.
 	List func(tx *store.Tx, scope tools.Scope) (string, error)
 	// Describe says for a card what switching one would do. Its error says that there is none, and which there are.
@@ -36,6 +39,14 @@ func (k kinds) find(name string, of func(Items) string) Items {
 
 func typeOf(i Items) string { return i.Type }
 func kindOf(i Items) string { return i.Kind }
+
+// verb is what switching one is called.
+func (i Items) verb(on bool) string {
+	if on {
+		return cmp.Or(i.On, "on")
+	}
+	return cmp.Or(i.Off, "off")
+}
 
 // names lists what there is by name, and in words for the model.
 func (k kinds) names(of func(Items) string) (names []any, words string) {

@@ -16,7 +16,9 @@ type listIn struct {
 }
 
 // Refine lists the types that there may be.
-func (listIn) Refine(p map[string]*jsonschema.Schema) { p["type"].Enum = []any{"mcp", "plugins", "cron", "agents"} }
+func (listIn) Refine(p map[string]*jsonschema.Schema) {
+	p["type"].Enum = []any{"mcp", "plugins", "cron", "agents"}
+}
 
 func (k kinds) listItems(db *store.DB) tools.Tool {
 	names, words := k.names(typeOf)

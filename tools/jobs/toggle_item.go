@@ -18,7 +18,9 @@ type toggleIn struct {
 }
 
 // Refine lists the kinds that there may be.
-func (toggleIn) Refine(p map[string]*jsonschema.Schema) { p["kind"].Enum = []any{"mcp", "plugin", "cron"} }
+func (toggleIn) Refine(p map[string]*jsonschema.Schema) {
+	p["kind"].Enum = []any{"mcp", "plugin", "cron"}
+}
 
 func (k kinds) toggleItem() tools.Tool {
 	names, words := k.names(kindOf)
@@ -33,7 +35,7 @@ func (k kinds) toggleItem() tools.Tool {
 			return nil
 		},
 		Label: func(in toggleIn, _ bool) string {
-			return fmt.Sprintf("%s %s", map[bool]string{true: "on", false: "off"}[in.Enabled], tools.Quote(in.ID))
+			return fmt.Sprintf("%s %s", k.find(in.Kind, kindOf).verb(in.Enabled), tools.Quote(in.ID))
 		},
 		Judge: func(_ context.Context, _ tools.Scope, in toggleIn) (tools.Judged, error) {
 			text, err := k.find(in.Kind, kindOf).Describe(in.ID, in.Enabled)
