@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,6 +21,7 @@ import (
 
 	"nod/agent/llm"
 	"nod/agent/llm/scripted"
+	"nod/approvals"
 	"nod/bot/emulator"
 	"nod/store"
 	"nod/tools"
@@ -212,6 +214,10 @@ func (d *dialog) configure(cfg *Config, key string, words []string) (err error) 
 		err = setPlugin(cfg, words[0], strings.Join(words[1:], " "))
 	case "mcp": // a server of the configuration: helper over HTTP without a network, or on pipes
 		cfg.Servers = append(cfg.Servers, helperOn(words[0]))
+	case "rule": // of nod.yaml, in JSON
+		var rule approvals.Rule
+		err = json.Unmarshal([]byte(strings.Join(words, " ")), &rule)
+		cfg.Rules = append(cfg.Rules, rule)
 	case "zone":
 		cfg.Zone, err = time.LoadLocation(words[0])
 	default:
