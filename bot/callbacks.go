@@ -201,6 +201,8 @@ func (b *buttonPress) ownersPress(a keyboard.Action) error {
 			return b.job(tx, a)
 		case keyboard.UseModel:
 			return b.useModel(tx, a)
+		case keyboard.UseContext:
+			return b.useContext(tx, a.Ref)
 		case keyboard.RevokeGrant:
 			return "Revoked", errors.Join(b.Gate.Revoke(tx, a.Ref), b.refreshGrants(tx))
 		case keyboard.RevokeRule:

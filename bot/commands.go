@@ -46,6 +46,7 @@ func init() {
 		{name: "tools", help: "the tools I am offered here; /tools NAME tells more", run: (*request).tools},
 		{name: "grants", help: "what you let through by button", run: (*request).grants},
 		{name: "rules", help: "what asks, passes or never runs", run: (*request).rules},
+		{name: "profile", help: "the run context of this chat; /profile help tells more", run: (*request).profile},
 		{name: "resettools", help: "put extra tools away again", run: (*request).resetTools},
 		{name: "sethome", help: "send reports to this chat", run: (*request).setHome},
 		{name: "enroll", help: "let me speak in this group", run: (*request).enrol},

@@ -52,6 +52,7 @@ const (
 	RuleTools                     // a group of rules (the page of the tools that it can get a rule for, from 0)
 	RuleTool                      // a tool in a group of rules
 	RuleAdd                       // a tool in a group of rules (as for RuleSet)
+	UseContext                    // a run context's name
 )
 
 // Action is the meaning of one button.
@@ -99,6 +100,7 @@ var shapes = [...]shape{
 	RuleTools:     {'T', true, true},
 	RuleTool:      {'O', true, false},
 	RuleAdd:       {'E', true, true},
+	UseContext:    {'Y', true, false},
 }
 
 // version begins all data, so that a later format can tell its own buttons from these.

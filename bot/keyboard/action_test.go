@@ -25,7 +25,7 @@ func TestEncode(t *testing.T) {
 		{Action{AllowUser, "", math.MaxInt64}, "1A.9223372036854775807"},
 		{Action{Page, strings.Repeat("v", 40), math.MaxInt64}, "1p." + strings.Repeat("v", 40) + ".9223372036854775807"},
 		{Action{0, nonce, 0}, ""},
-		{Action{RuleAdd + 1, nonce, 0}, ""},
+		{Action{UseContext + 1, nonce, 0}, ""},
 		{Action{Approve, "", 0}, ""},
 		{Action{Approve, "UPPER", 0}, ""},
 		{Action{Approve, "a.b", 0}, ""},

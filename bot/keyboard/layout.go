@@ -3,6 +3,7 @@ package keyboard
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -105,6 +106,15 @@ func Models(names []string, current int) *models.InlineKeyboardMarkup {
 	list := [][]models.InlineKeyboardButton{row(button(chosen("auto", current == 0), Action{UseModel, "", 0}))}
 	for i, name := range names {
 		list = append(list, row(button(chosen(name, current == i+1), Action{UseModel, "", int64(i + 1)})))
+	}
+	return rows(list...)
+}
+
+// Contexts offers run contexts by name, and none last.
+func Contexts(names []string, current, none string) *models.InlineKeyboardMarkup {
+	var list [][]models.InlineKeyboardButton
+	for _, name := range append(slices.Clone(names), none) {
+		list = append(list, row(button(chosen(name, name == current), Action{UseContext, name, 0})))
 	}
 	return rows(list...)
 }
