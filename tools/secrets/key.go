@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ const (
 	// keySize is that of AES-256, in bytes.
 	keySize = 32
 	keyFile = "key"
-	// maxKeyFile bounds what is read of a key file; a locked one has 143 bytes.
+	// maxKeyFile bounds what is read of a key file; a locked one has 115 bytes.
 	maxKeyFile = 1 << 10
 	// credentialName is the key's name for systemd's LoadCredential=.
 	credentialName = "nod-key"
@@ -27,6 +28,8 @@ type KeySource struct {
 	Home        string // NOD_HOME
 	Credentials string // $CREDENTIALS_DIRECTORY, where systemd passes on what it was told to; "" if it was told nothing
 	Passphrase  string // what the key in Home is locked with; "" for nothing
+
+	cost byte // of locking; 0 is scryptCost
 }
 
 // LoadKey reads the key of a home, or makes one at the first start. A key that systemd passes on goes first. It refuses a
@@ -48,7 +51,7 @@ func LoadKey(from KeySource) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		key := make([]byte, keySize)
 		rand.Read(key) // never fails: crypto/rand ends the program instead
-		return key, keep(path, key, from.Passphrase)
+		return key, keep(path, key, from)
 	case err != nil:
 		return nil, err
 	case isLocked(file):
@@ -60,7 +63,7 @@ func LoadKey(from KeySource) ([]byte, error) {
 	}
 	key, err := checkKey(file, path)
 	if err == nil && from.Passphrase != "" {
-		err = keep(path, key, from.Passphrase)
+		err = keep(path, key, from)
 	}
 	return key, err
 }
@@ -107,9 +110,9 @@ func checkOwner(path string, info fs.FileInfo) error {
 }
 
 // keep writes a key file, locked if there is a passphrase, that is there whole or not at all.
-func keep(path string, key []byte, passphrase string) error {
-	if passphrase != "" {
-		locked, err := lock(key, passphrase)
+func keep(path string, key []byte, how KeySource) error {
+	if how.Passphrase != "" {
+		locked, err := lock(key, how.Passphrase, cmp.Or(how.cost, scryptCost))
 		if err != nil {
 			return err
 		}

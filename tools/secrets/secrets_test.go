@@ -263,7 +263,7 @@ func TestAKeyCanBeLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	const passphrase = "correct horse battery"
-	locked, err := LoadKey(KeySource{Home: home, Passphrase: passphrase})
+	locked, err := LoadKey(KeySource{Home: home, Passphrase: passphrase, cost: leastCost})
 	if err != nil || !bytes.Equal(open, locked) {
 		t.Fatalf("locking changed the key: %v", err)
 	}
@@ -274,7 +274,7 @@ func TestAKeyCanBeLocked(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v", info, err)
 	}
-	if again, err := LoadKey(KeySource{Home: home, Passphrase: passphrase}); err != nil || !bytes.Equal(open, again) {
+	if again, err := LoadKey(KeySource{Home: home, Passphrase: passphrase, cost: leastCost}); err != nil || !bytes.Equal(open, again) {
 		t.Errorf("unlocking: %v", err)
 	}
 	for given, want := range map[string]error{"": errLocked, "wrong horse battery": errWrong} {
@@ -282,18 +282,26 @@ func TestAKeyCanBeLocked(t *testing.T) {
 			t.Errorf("with passphrase %q: %v", given, err)
 		}
 	}
-	for name, damaged := range map[string][]byte{"no salt": []byte(lockedHead), "a bit flipped": append(file[:len(file)-1:len(file)-1], file[len(file)-1]^1)} {
+	turned := func(at int) []byte {
+		turned := bytes.Clone(file)
+		turned[at] ^= 1
+		return turned
+	}
+	for name, damaged := range map[string][]byte{
+		"no salt": []byte(lockedHead), "cut": file[:len(file)-1], "a bit of the salt": turned(len(lockedHead) + 1), "a bit of the key": turned(len(file) - 1),
+		"another cost": turned(len(lockedHead)), "no cost": append([]byte(lockedHead), make([]byte, 80)...), "all memory": append([]byte(lockedHead), bytes.Repeat([]byte{40}, 80)...),
+	} {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadKey(KeySource{Home: home, Passphrase: passphrase}); !errors.Is(err, errWrong) {
+		if _, err := LoadKey(KeySource{Home: home, Passphrase: passphrase, cost: leastCost}); !errors.Is(err, errWrong) && !errors.Is(err, errDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, damaged) {
+			t.Errorf("%s: a key that could not be opened was written over: %v", name, err)
+		}
 	}
-	if after, err := os.ReadFile(path); err != nil || len(after) > len(file) {
-		t.Errorf("a key that could not be opened was written over: %v", err)
-	}
-	if first, err := LoadKey(KeySource{Home: t.TempDir(), Passphrase: passphrase}); err != nil || len(first) != keySize {
+	if first, err := LoadKey(KeySource{Home: t.TempDir(), Passphrase: passphrase, cost: leastCost}); err != nil || len(first) != keySize {
 		t.Errorf("a first start with a passphrase: %v", err)
 	}
 }
