@@ -12,12 +12,8 @@ import (
 	"nod/tools/shell"
 )
 
-const (
-	// programTime is how long a program may take from its start to its first answer: npx may have to fetch it.
-	programTime = 30 * time.Second
-	// secondTime is the same for the second try with another version, and for a remote.
-	secondTime = 15 * time.Second
-)
+// defaultPatience is how long a server may take from its start to its first answer: npx may have to fetch it.
+const defaultPatience = 30 * time.Second
 
 // dialling is what it takes to reach a server whose secrets are resolved.
 type dialling struct {
@@ -26,20 +22,22 @@ type dialling struct {
 	dir    string            // where programs start
 	round  http.RoundTripper // of remotes; nil: the network
 	log    *slog.Logger
+	// patience bounds each try.
+	patience time.Duration
 }
 
 // dial reaches the server. A program that does not take the version it is addressed with gets a new process for the next
 // try, since what it made of the first request is not known.
 func (d *dialling) dial(ctx context.Context) (*conn, error) {
 	if d.server.Transport != Stdio {
-		return d.connect(ctx, "", secondTime)
+		return d.connect(ctx, "", d.patience)
 	}
-	c, err := d.connect(ctx, steadyVersion, programTime)
+	c, err := d.connect(ctx, steadyVersion, d.patience)
 	if err == nil || ctx.Err() != nil || errors.Is(err, errNoStart) {
 		return c, err
 	}
 	d.log.Debug("trying another version of MCP", "err", err)
-	if c, again := d.connect(ctx, "", secondTime); again == nil {
+	if c, again := d.connect(ctx, "", d.patience); again == nil {
 		return c, nil
 	}
 	return nil, err

@@ -109,6 +109,16 @@ func TestLastWordsOfAServer(t *testing.T) {
 	}
 }
 
+func TestAServerThatNeverAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, role(t, "hang"))
+	r.m.Patience = 200 * time.Millisecond
+	err := r.m.wake(t.Context(), "hang")
+	if err == nil || !strings.Contains(err.Error(), "it did not answer within 200ms") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestEndlessLists(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, role(t, "cursor"), role(t, "endless"))

@@ -9,14 +9,12 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"nod/approvals"
 	"nod/store"
 	"nod/tools"
 	"nod/tools/secrets"
@@ -34,6 +32,8 @@ type Options struct {
 	Log       *slog.Logger
 	// Forget takes back what was let through for a server that is deleted, within the caller's commit.
 	Forget func(tx *store.Tx, server string) error
+	// Patience is how long a server may take from its start to its first answer; 30 s when zero.
+	Patience time.Duration
 	// Quiet is how long after the start servers are first reached, unless they are needed before.
 	Quiet time.Duration
 }
@@ -58,12 +58,6 @@ type server struct {
 	on         bool
 	known      known
 	link       *link
-}
-
-// offer is what the registry is told: made when something changes, and read at once.
-type offer struct {
-	tools  []tools.Tool
-	groups []tools.Group
 }
 
 // New reads what is known of servers. Nothing is reached before Run.
@@ -94,17 +88,23 @@ func (m *Manager) newServer(s Server, configured, on bool, heard known) *server 
 }
 
 func (m *Manager) newLink(s Server) *link {
-	log := m.Log.With("server", s.Name)
 	return &link{
 		dial: func(ctx context.Context) (*conn, error) {
 			resolved, err := m.book.resolved(s)
 			if err != nil {
 				return nil, err
 			}
-			d := &dialling{server: resolved, runner: m.Runner, dir: m.Workspace.Dir(), round: m.Round, log: log}
-			return d.dial(ctx)
+			return m.dialling(resolved).dial(ctx)
 		},
 		up: func(ctx context.Context, c *conn) error { return m.hear(ctx, s.Name, c) },
+	}
+}
+
+// dialling is what it takes to reach a server whose secrets are resolved.
+func (m *Manager) dialling(s Server) *dialling {
+	return &dialling{
+		server: s, runner: m.Runner, dir: m.Workspace.Dir(), round: m.Round, log: m.Log.With("server", s.Name),
+		patience: cmp.Or(m.Patience, defaultPatience),
 	}
 }
 
@@ -205,13 +205,16 @@ func (m *Manager) find(ctx context.Context, name string) (server, error) {
 	return *s, nil
 }
 
+// wakeTime bounds the wait for a server, whatever it is still up to then.
+const wakeTime = time.Minute
+
 // wake reaches a server whose tools are wanted.
 func (m *Manager) wake(ctx context.Context, name string) error {
 	s, err := m.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, programTime+secondTime)
+	ctx, cancel := context.WithTimeout(ctx, wakeTime)
 	defer cancel()
 	_, err = s.link.get(ctx, m.base)
 	return err
@@ -250,136 +253,4 @@ func (m *Manager) call(ctx context.Context, call tools.Call, name, tool string, 
 		return tools.Output{}, fmt.Errorf("the MCP server %s: %w", name, err)
 	}
 	return (&reader{server: name, call: call}).read(res)
-}
-
-// Tools are the tools of all servers that are on, as last heard. It implements tools.Dynamic.
-func (m *Manager) Tools() []tools.Tool { return m.offered.Load().tools }
-
-// Groups are the servers that are on. It implements tools.Dynamic.
-func (m *Manager) Groups() []tools.Group { return m.offered.Load().groups }
-
-// publish makes what is offered anew. The caller holds mu, or is alone.
-func (m *Manager) publish() {
-	made := &offer{}
-	names := make([]string, 0, len(m.servers))
-	for name := range m.servers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		s := m.servers[name]
-		if !s.on {
-			continue
-		}
-		made.groups = append(made.groups, tools.Group{
-			Name: name, Description: s.words(), Words: s.known.Instructions,
-			Wake: func(ctx context.Context) error { return m.wake(ctx, name) },
-		})
-		for _, d := range s.known.Tools {
-			t, err := m.tool(s.Server, d)
-			if err != nil {
-				m.Log.Warn("a tool of an MCP server can't be offered", "server", name, "name", d.Name, "err", err)
-				continue
-			}
-			made.tools = append(made.tools, t)
-		}
-	}
-	m.offered.Store(made)
-}
-
-// words describe a server to the model.
-func (s *server) words() string {
-	words := cmp.Or(s.Description, s.FriendlyName, "an MCP server")
-	if s.known.At.IsZero() {
-		return words + " (not reached yet)"
-	}
-	return fmt.Sprintf("%s (%d tools)", words, len(s.known.Tools))
-}
-
-// Category is that of the tools of MCP servers.
-const Category tools.Category = "mcp"
-
-// CategoryOf is what a bypass of a server's calls covers: that server, and nothing that has the same name.
-func CategoryOf(server string) string { return "MCP " + server }
-
-// tool makes a tool of a definition. Whatever the server says of it, it counts as a write and asks. A nod is bound to how
-// the server is started or reached, not to its name alone (SAFETY.md S-A1).
-func (m *Manager) tool(s Server, d Definition) (tools.Tool, error) {
-	spec := tools.DynamicSpec{
-		Name:        toolName(s.Name, d.Name),
-		Description: fmt.Sprintf("[words of the MCP server %s] %s", s.Name, cmp.Or(d.Description, d.Name)),
-		Schema:      d.Schema,
-		Traits:      tools.Traits{Category: Category, Effect: tools.Write, Group: s.Name},
-		Judge: func(context.Context, tools.Scope, json.RawMessage) (tools.Judged, error) {
-			return tools.Judged{Category: CategoryOf(s.Name), Subject: approvals.Subject{Facts: []approvals.Fact{m.present(s).identity()}}}, nil
-		},
-		Run: func(ctx context.Context, call tools.Call, args json.RawMessage) (tools.Output, error) {
-			return m.call(ctx, call, s.Name, d.Name, args)
-		},
-	}
-	t, err := tools.NewDynamic(spec)
-	if err != nil { // its schema makes no sense to us, so the server judges
-		spec.Schema = openSchema
-		t, err = tools.NewDynamic(spec)
-	}
-	return t, err
-}
-
-// Report is how one server is doing.
-type Report struct {
-	Server
-	Configured bool
-	State      State
-	Err        error // of a server that failed
-	Tools      int
-	Left       int // tools that were left out
-}
-
-// Reports tell how the servers are doing, by name. Secrets are masked.
-func (m *Manager) Reports() (all []Report) {
-	for _, s := range m.sorted() {
-		r := Report{Server: s.shown(), Configured: s.configured, State: Off, Tools: len(s.known.Tools), Left: s.known.Left}
-		if s.on {
-			r.State, r.Err = s.link.state()
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
-// shown is a server without its secrets.
-func (s Server) shown() Server {
-	s.APIKey, s.Env = masked(s.APIKey), Variables(s.Env).masked()
-	return s
-}
-
-// Check reaches a server as a call would, and tells how many tools it has. It waits at most within. Run must run.
-func (m *Manager) Check(ctx context.Context, name string, within time.Duration) (int, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, within, errors.New("it did not answer in time"))
-	defer cancel()
-	if err := m.wake(ctx, name); err != nil {
-		return 0, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.servers[name].known.Tools), nil
-}
-
-// listed says how a server is doing in one line, for the model and for people.
-func (r Report) listed() string {
-	line := r.Name
-	if r.FriendlyName != "" {
-		line += " (" + r.FriendlyName + ")"
-	}
-	line += fmt.Sprintf(": %s, %s, %d tools", r.Transport, r.State, r.Tools)
-	if r.Err != nil {
-		line = strings.Replace(line, string(r.State), string(r.State)+": "+plain(r.Err.Error(), maxRemark), 1)
-	}
-	if r.Left > 0 {
-		line += fmt.Sprintf(" (%d more left out)", r.Left)
-	}
-	if r.Description != "" {
-		line += "; " + r.Description
-	}
-	return line
 }

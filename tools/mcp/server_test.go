@@ -97,6 +97,9 @@ func (a *actor) heed(m message) {
 	case "initialize":
 		a.initialize(m.ID)
 	case "server/discover":
+		if a.role == "hang" {
+			return
+		}
 		if a.role != "modern" {
 			os.Exit(5) // as servers of other libraries do
 		}

@@ -14,7 +14,6 @@ import (
 	"nod/approvals"
 	"nod/store"
 	"nod/tools"
-	"nod/tools/jobs"
 )
 
 // config are the traits of the tools that change which servers there are: no rule and no bypass lets them through, since
@@ -163,8 +162,7 @@ func (m *Manager) try(ctx context.Context, s Server) (heard known, err error) {
 	if err != nil {
 		return heard, err
 	}
-	d := &dialling{server: resolved, runner: m.Runner, dir: m.Workspace.Dir(), round: m.Round, log: m.Log.With("server", s.Name)}
-	c, err := d.dial(ctx)
+	c, err := m.dialling(resolved).dial(ctx)
 	if err != nil {
 		return heard, err
 	}
@@ -241,64 +239,6 @@ func (m *Manager) leave(name string) {
 	defer m.mu.Unlock()
 	if s := m.servers[name]; s != nil {
 		delete(m.servers, name)
-		m.group.Go(s.link.close)
-	}
-	m.publish()
-}
-
-// Items are the servers for list_items and toggle_item.
-func (m *Manager) Items() jobs.Items {
-	return jobs.Items{
-		Type: "mcp", Kind: "mcp", What: "MCP servers, with their state and number of tools; enabled means that their tools can be had",
-		List: func(*store.Tx, tools.Scope) (string, error) {
-			var lines []string
-			for _, r := range m.Reports() {
-				lines = append(lines, r.listed())
-			}
-			if len(lines) == 0 {
-				return "There are no MCP servers. register_mcp makes one.", nil
-			}
-			return strings.Join(lines, "\n"), nil
-		},
-		Describe: func(name string, on bool) (string, error) {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			s := m.servers[name]
-			if s == nil {
-				return "", m.unknown(name)
-			}
-			return fmt.Sprintf("Switch the MCP server %s %s\n%s", name, onOff(on), s.where()), nil
-		},
-		Toggle: func(name string, on bool) (tools.Output, error) {
-			return tools.Output{
-				Text: fmt.Sprintf("Switched the MCP server %s %s.", name, onOff(on)),
-				Commit: func(tx *store.Tx) error {
-					tx.OnCommit(func() { m.turn(name, on) })
-					return m.book.turn(tx, name, on)
-				},
-			}, nil
-		},
-	}
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
-}
-
-// turn switches a server on or off. One that was off begins with a link of its own, which has failed at nothing yet.
-func (m *Manager) turn(name string, on bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.servers[name]
-	if s == nil || s.on == on {
-		return
-	}
-	if s.on = on; on {
-		s.link = m.newLink(s.Server)
-	} else {
 		m.group.Go(s.link.close)
 	}
 	m.publish()
