@@ -114,7 +114,8 @@ func TestCatchAllIsOne(t *testing.T) {
 	}
 	wantErr(t, add(second), ErrCatchAll)
 	for _, other := range []Rule{
-		{Tool: "*", Agent: "researcher", Action: ActionDeny}, {Tool: "*", Path: "/w/x", Action: ActionDeny},
+		{Tool: "*", Agent: "researcher", Action: ActionDeny},
+		{Tool: "*", Path: "/w/x", Action: ActionDeny},
 		{Tool: "*", Group: "work", Action: ActionDeny},
 	} {
 		if err := add(other); err != nil {
