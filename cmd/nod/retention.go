@@ -7,6 +7,7 @@ import (
 
 	"nod/agent"
 	"nod/approvals"
+	"nod/bot/outbox"
 	"nod/store"
 	"nod/tools"
 )
@@ -49,7 +50,7 @@ func (r retention) look(ctx context.Context) {
 	for _, owner := range []struct {
 		name  string
 		prune func(context.Context, *store.DB, time.Time) (int, error)
-	}{{"approvals", approvals.Prune}, {"calls", r.workspace.Prune}, {"conversations", agent.Prune}} {
+	}{{"approvals", approvals.Prune}, {"calls", r.workspace.Prune}, {"conversations", agent.Prune}, {"messages", outbox.Prune}} {
 		n, err := owner.prune(ctx, r.db, before)
 		if err != nil {
 			r.log.Warn("deleting old records", "of", owner.name, "err", err)
