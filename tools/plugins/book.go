@@ -41,7 +41,7 @@ type kind struct {
 var kinds = map[string]kind{
 	ImagesID:   {about: "makes pictures", read: readAs[Images]},
 	SpeechID:   {about: "understands voice notes and sends spoken messages", read: readAs[Speech]},
-	TelegramID: {about: "how progress and answers look in the chat", read: readAs[Telegram], merely: true},
+	TelegramID: {about: "says how progress and answers look in the chat", read: readAs[Telegram], merely: true},
 }
 
 // readAs checks settings against the schema of T and beyond.
