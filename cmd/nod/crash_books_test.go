@@ -121,6 +121,7 @@ func (w *crashWorld) ran() map[string]int {
 type tally struct {
 	messages, commands, answers, stops int
 	lost, twice, neverRun, openCards   []string
+	toldTwice                          []string // results of tasks, and notifications
 	duplicates                         int
 }
 
@@ -137,6 +138,9 @@ func (w *crashWorld) count() (sum tally) {
 			if runs[errand] > 1+p.repeats[errand] {
 				sum.twice = append(sum.twice, errand)
 			}
+			if p.told(errand) > 1 {
+				sum.toldTwice = append(sum.toldTwice, errand)
+			}
 		}
 		for errand := range p.approved {
 			if strings.HasPrefix(errand, errandJob) {
@@ -151,23 +155,44 @@ func (w *crashWorld) count() (sum tally) {
 	return sum
 }
 
+// notified lists what a job has notified of, but for what may still have been on its way at the end.
+func (w *crashWorld) notified() (news []string) {
+	w.open(func(_ *store.DB, tx *store.Tx) error {
+		return executions.Scan(tx, nil, func(_ store.CallID, e tools.Execution) (bool, error) {
+			if e.Tool == tools.Notify && e.State == tools.Completed && time.Since(e.Ended) > 10*time.Second {
+				news = append(news, newsForm.FindString(string(e.Args)))
+			}
+			return true, nil
+		})
+	})
+	return news
+}
+
 // judge prints the figures and fails the test for each that is not what was promised.
 func (k *killer) judge() {
 	t, sum, untold := k.w.t, k.w.count(), k.untold()
 	refused, misread := k.w.model.faults()
+	news := k.w.notified()
+	untoldNews := slices.DeleteFunc(slices.Clone(news), func(n string) bool { return k.w.people[0].told(n) > 0 })
+	for _, n := range news {
+		if k.w.people[0].told(n) > 1 {
+			sum.toldTwice = append(sum.toldTwice, n)
+		}
+	}
 	inWindows := 0
 	for _, n := range k.windows {
 		inWindows += n
 	}
 	t.Logf("%d kills (%d in %d windows, %d at random): %d messages, %d lost; %d commands approved, %d run twice, %d never run without being told; "+
 		"%d unknown outcomes, %d told; %d cut-off runs of a job, %d told; %d questions answered, %d answers misread; %d duplicate replies; "+
-		"%d requests refused; %d processes at kills, 0 left",
+		"%d notifications, %d told; %d requests refused; %d processes at kills, 0 left",
 		inWindows+k.random, inWindows, len(k.windows), k.random, sum.messages, len(sum.lost), sum.commands, len(sum.twice), len(sum.neverRun),
 		len(k.unknown), len(k.unknown)-len(untold), len(k.runs), min(k.reports(), len(k.runs)), sum.answers, len(misread), sum.duplicates,
-		len(refused), k.alive)
+		len(news), len(news)-len(untoldNews), len(refused), k.alive)
 	for what, list := range map[string][]string{
 		"lost": sum.lost, "run twice": sum.twice, "neither run nor told": sum.neverRun, "of unknown outcome and not told": untold,
 		"answers to questions taken for messages": misread, "refused by the model service": refused, "cards with buttons after a press": sum.openCards,
+		"results and notifications told twice": sum.toldTwice, "notifications not told": untoldNews,
 	} {
 		if len(list) > 0 {
 			t.Errorf("%s: %q", what, list)
@@ -179,7 +204,7 @@ func (k *killer) judge() {
 	if sum.duplicates > inWindows+k.random {
 		t.Errorf("more than one duplicate reply for each kill: %d", sum.duplicates)
 	}
-	if len(k.unknown) == 0 || sum.answers == 0 || sum.stops == 0 || k.alive == 0 || len(k.runs) == 0 {
+	if len(k.unknown) == 0 || sum.answers == 0 || sum.stops == 0 || k.alive == 0 || len(k.runs) == 0 || len(news) == 0 {
 		t.Error("the kills did not meet all that they are meant to meet")
 	}
 }

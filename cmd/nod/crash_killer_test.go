@@ -40,7 +40,7 @@ func newKiller(w *crashWorld) *killer {
 	for _, name := range failpoints(w.t) {
 		k.windows[name] = 0
 	}
-	for _, name := range []string{"agent.compacted", "agent.failed", "agent.steered", "agent.stopped", "outbox.previewed", "scheduler.launched", "scheduler.launching"} {
+	for _, name := range []string{"agent.compacted", "agent.delegated", "agent.failed", "agent.noted", "agent.steered", "agent.stopped", "outbox.previewed", "scheduler.launched", "scheduler.launching"} {
 		k.rare[name] = true
 	}
 	return k

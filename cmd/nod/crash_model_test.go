@@ -33,6 +33,9 @@ const (
 	errandMull = "mull" // an answer that takes a second
 	errandHang = "hang" // an answer that the first request for it does not get in time
 	errandBoot = "boot" // a restart of nod
+	errandHelp = "help" // a sub-agent that runs a command
+	errandTask = "task" // a task in the background that reads
+	errandNews = "news" // not a person's: what a job notifies of
 
 	// runsFile is where each command leaves its errand.
 	runsFile = "runs.log"
@@ -45,6 +48,7 @@ const (
 type crashModel struct {
 	service *scripted.Server
 	mu      sync.Mutex
+	runs    int      // of the job
 	refused []string // answers of the strict validation: the transcript was not legal
 	misread []string // answers to questions that came as messages
 	asked   map[string]int
@@ -102,22 +106,30 @@ func (m *crashModel) reply(r scripted.Request) scripted.Reply {
 		return scripted.Reply{}.Sleep(lag).Say("A summary.")
 	}
 	turn := openTurn(r.Messages)
-	var asked, called []string
+	var asked, called, told []string
 	for _, msg := range turn {
 		switch msg.Role {
 		case "user":
-			if strings.HasPrefix(msg.Text, "[A scheduled job is due") {
-				return scripted.Reply{}.Sleep(10 * lag).Say("NOTHING TO REPORT")
+			switch {
+			case strings.HasPrefix(msg.Text, "[A scheduled job is due"):
+				return m.job(turn)
+			case subAgent(msg.Text):
+				return helpOut(turn)
 			}
 			m.checkMisread(msg.Text)
 			asked = append(asked, errandForm.FindAllString(msg.Text, -1)...)
 		case "assistant":
 			for _, call := range msg.Calls {
 				called = append(called, errandForm.FindAllString(call.Args, -1)...)
-				if call.Name == tools.Restart { // its arguments name nothing
+				switch call.Name {
+				case tools.Restart: // its arguments name nothing
 					called = append(called, asked...)
+				case tools.TaskCompleted:
+					told = append(told, errandForm.FindAllString(call.Args, -1)...)
 				}
 			}
+		case "tool":
+			told = append(told, newsForm.FindAllString(msg.Text, -1)...)
 		}
 	}
 	reply := scripted.Reply{}.Sleep(lag)
@@ -147,7 +159,47 @@ func (m *crashModel) reply(r scripted.Request) scripted.Reply {
 	if calls {
 		return reply
 	}
-	return reply.Say("done: ").Sleep(lag).Say(strings.Join(asked, " "), ".")
+	if len(asked) > 0 || len(told) == 0 {
+		reply = reply.Say("done: ").Sleep(lag).Say(strings.Join(asked, " "), ".")
+	}
+	if len(told) > 0 {
+		reply = reply.Say(" told: ").Say(strings.Join(told, " "), ".")
+	}
+	return reply
+}
+
+// newsForm is what a job notifies of.
+var newsForm = regexp.MustCompile(`\bnews-p\d+-\d+x\b`)
+
+// everyThird run of the job has something to tell.
+const everyThird = 3
+
+// job is a run of the job, which asks once a second.
+func (m *crashModel) job(turn []scripted.Message) scripted.Reply {
+	for _, msg := range turn {
+		if msg.Role == "tool" {
+			return scripted.Reply{}.Sleep(lag).Say("NOTHING TO REPORT")
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.runs++; m.runs%everyThird != 1 {
+		return scripted.Reply{}.Sleep(10 * lag).Say("NOTHING TO REPORT")
+	}
+	news := fmt.Sprintf("%s-p0-%dx", errandNews, m.runs)
+	return scripted.Reply{}.Sleep(lag).Call(tools.Notify, map[string]any{"source": "job", "summary": news})
+}
+
+// helpOut is an agent that works for another: it does its errand with one call.
+func helpOut(turn []scripted.Message) scripted.Reply {
+	errand := errandForm.FindString(turn[0].Text)
+	switch {
+	case len(turn) > 1:
+		return scripted.Reply{}.Sleep(lag).Say("helped with " + errand)
+	case strings.HasPrefix(errand, errandTask):
+		return errandCall(scripted.Reply{}.Sleep(lag), errandRead, errand)
+	}
+	return errandCall(scripted.Reply{}.Sleep(lag), errandSlow, errand)
 }
 
 // faults gives what must not have come.
@@ -213,6 +265,10 @@ func errandCall(r scripted.Reply, kind, errand string) scripted.Reply {
 		return r.Call(tools.AskUserClarification, map[string]any{"title": "About " + errand, "question": "Shall I?", "suggested_answers": []string{"yes", "no"}})
 	case errandJob:
 		return r.Call(tools.ExecuteTask, map[string]any{"mode": "cron", "title": errand, "prompt": "tick", "agent_id": "main", "cron": "* * * * * *"})
+	case errandHelp:
+		return r.Call(tools.ExecuteTask, map[string]any{"mode": "sync", "title": errand, "prompt": "Do it.", "agent_id": "generalist"})
+	case errandTask:
+		return r.Call(tools.ExecuteTask, map[string]any{"mode": "async", "title": errand, "prompt": "Do it.", "agent_id": "generalist"})
 	case errandSlow:
 		trace = "sleep 0.03; " + trace + "; sleep 0.05"
 	case errandTree:

@@ -65,6 +65,21 @@ func (p *crashPerson) perform(ctx context.Context, kind string) {
 		return
 	}
 	p.awaitDone(ctx, errand)
+	if kind == errandTask && !p.until(ctx, func() bool { return p.told(errand) > 0 }) {
+		p.lost = append(p.lost, "the result of "+errand)
+	}
+}
+
+// told counts the answers that tell of a task's result, or of a notification. One that came once more after a kill is the
+// same answer.
+func (p *crashPerson) told(errand string) int {
+	answers := map[string]bool{}
+	for _, m := range p.Messages() {
+		if _, told, is := strings.Cut(m.Shown(), "told: "); is && m.From.IsBot && slices.Contains(errandForm.FindAllString(told, -1), errand) {
+			answers[m.Shown()] = true
+		}
+	}
+	return len(answers)
 }
 
 // awaitDone waits for the answer that names the errand.

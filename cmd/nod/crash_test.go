@@ -46,7 +46,7 @@ func TestCrash_RECV1_RECV2_NOD1_STOP2_MODEL1(t *testing.T) {
 	defer rest()
 	var crowd sync.WaitGroup
 	for i, p := range people {
-		kinds := []string{errandCmd, errandSay, errandSlow, errandAsk, errandStop, errandTree, errandRead, errandPack, errandNote, errandStop, errandAsk}
+		kinds := []string{errandCmd, errandSay, errandSlow, errandAsk, errandStop, errandTree, errandRead, errandPack, errandNote, errandHelp, errandTask, errandStop, errandHelp, errandAsk}
 		kinds = slices.Concat(kinds[i:], kinds[:i])
 		crowd.Go(func() { p.live(t.Context(), busy, kinds, 40*time.Second) })
 	}
