@@ -160,7 +160,7 @@ func TestSB1_OneProgramWithExactlyItsWords(t *testing.T) {
 		if card.Program != nil {
 			rule.Scripts = card.Program.Scripts
 		}
-		if err := rig.DB.Update(func(tx *store.Tx) error { _, err := rules.Add(tx, rule); return err }); err != nil {
+		if err := rig.DB.Update(func(tx *store.Tx) (err error) { rule, err = rules.Add(tx, rule); return err }); err != nil {
 			t.Fatal(err)
 		}
 		before := len(rig.Cards())
@@ -174,6 +174,9 @@ func TestSB1_OneProgramWithExactlyItsWords(t *testing.T) {
 		}
 		if literal {
 			runs++
+		}
+		if err := rig.DB.Update(func(tx *store.Tx) error { return rules.Delete(tx, rule.ID) }); err != nil {
+			t.Fatal(err)
 		}
 	}
 	t.Logf("S-B1: %d lines, %d of them ran as one program", len(lines), runs)
