@@ -127,10 +127,6 @@ func (d *desk) schedule(in taskIn, now time.Time) (scheduler.Schedule, error) {
 	return scheduler.Parse(in.Cron, zone)
 }
 
-func task(in taskIn, by store.UserID) scheduler.Task {
-	return scheduler.Task{Title: in.Title, Prompt: in.Prompt, Agent: in.AgentID, Description: in.Description, CreatedBy: by}
-}
-
 // judgeTask shows the task, and a job in words; a job is asked about every time. The next times change by themselves, so
 // they are no part of what a nod is bound to.
 func (d *desk) judgeTask(_ context.Context, scope tools.Scope, in taskIn) (tools.Judged, error) {
