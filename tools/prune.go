@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"sync"
 	"time"
 
 	"nod/store"
@@ -18,8 +19,10 @@ func (w *Workspace) Prune(ctx context.Context, db *store.DB, before time.Time) (
 	return n, errors.Join(err, w.pruneOutputs(ctx, before))
 }
 
-// outputName is what a call's whole output is called.
-var outputName = regexp.MustCompile(`^[0-9a-v]{20}\.txt$`)
+// outputName is what a call's whole output is called. It is made when it is needed: each command starts this program anew.
+var outputName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-v]{20}\.txt$`)
+})
 
 // pruneOutputs reads the folder anew each time: a person may have put something else there, which stays.
 func (w *Workspace) pruneOutputs(ctx context.Context, before time.Time) error {
@@ -40,7 +43,7 @@ func (w *Workspace) pruneOutputs(ctx context.Context, before time.Time) error {
 		if err != nil || ctx.Err() != nil {
 			continue
 		}
-		if info.Mode().IsRegular() && outputName.MatchString(e.Name()) && info.ModTime().Before(before) {
+		if info.Mode().IsRegular() && outputName().MatchString(e.Name()) && info.ModTime().Before(before) {
 			if err := folder.Remove(e.Name()); err != nil {
 				return fmt.Errorf("removing an old output: %w", err)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 )
@@ -49,7 +50,9 @@ func parse(id, text string) (Agent, error) {
 	}, nil
 }
 
-var patternForm = regexp.MustCompile(`^([a-zA-Z0-9_-]{1,63}\*?|\*)$`)
+var patternForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-zA-Z0-9_-]{1,63}\*?|\*)$`)
+})
 
 func (m matter) check(id, body string) error {
 	switch {
@@ -63,7 +66,7 @@ func (m matter) check(id, body string) error {
 		return errors.New("it has no text below its front matter; write what the agent is told about itself")
 	}
 	for _, pattern := range m.Tools {
-		if !patternForm.MatchString(pattern) {
+		if !patternForm().MatchString(pattern) {
 			return fmt.Errorf("%q is neither a tool's name nor the beginning of one with a * at its end", pattern)
 		}
 	}

@@ -69,11 +69,14 @@ func New(dir string, log *slog.Logger) *Roster {
 	return &Roster{dir: dir, log: log, told: map[string]string{}}
 }
 
-var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+// idForm is made when it is needed: each command starts this program anew, and would pay for it.
+var idForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+})
 
 // Find gives an agent: the owner's, else ours. Where the owner's can't be used, that is logged.
 func (r *Roster) Find(id string) (Agent, error) {
-	if !idForm.MatchString(id) {
+	if !idForm().MatchString(id) {
 		return Agent{}, fmt.Errorf("%q is no id of an agent", id)
 	}
 	agent, err := r.own(id)
@@ -148,7 +151,7 @@ func (r *Roster) ids() (ids []string, err error) {
 	for _, e := range entries {
 		id, is := strings.CutSuffix(e.Name(), ".md")
 		switch {
-		case is && idForm.MatchString(id):
+		case is && idForm().MatchString(id):
 			ids = append(ids, id)
 		case is:
 			err = errors.Join(err, fmt.Errorf("agents/%s: an agent's id has up to 40 of a-z, 0-9 and -, and begins with a letter or digit", e.Name()))

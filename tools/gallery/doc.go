@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"nod/store"
@@ -95,11 +96,13 @@ func key(at store.Address, name string) store.Text { return store.Join(at.String
 
 func chatPrefix(at store.Address) []byte { return key(at, "").Bytes() }
 
-var nameForm = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N} _-]*$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N} _-]*$`)
+})
 
 // checkName refuses a gallery's name that is not short and plain.
 func checkName(name string) error {
-	if len([]rune(name)) > maxName || !nameForm.MatchString(name) {
+	if len([]rune(name)) > maxName || !nameForm().MatchString(name) {
 		return fmt.Errorf("%q can't be a gallery's name: it takes up to %d letters, digits, spaces, _ and -", name, maxName)
 	}
 	return nil
