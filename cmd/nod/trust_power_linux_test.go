@@ -68,6 +68,7 @@ func runLab(t *testing.T, result string) (got powerFigures) {
 	if err := d.mount(t, at); err != nil {
 		got.Refused = err.Error()
 	} else {
+		watchMemory(t)
 		checkDisk(t, d, at)
 		commits, states := trustSize(25, 60, 400), trustSize(40, 300, 6000)
 		lab := &powerLab{t: t, disk: d, at: at, coin: rand.New(rand.NewPCG(*crashSeed, 5))}
@@ -86,6 +87,30 @@ func runLab(t *testing.T, result string) (got powerFigures) {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// watchMemory ends a lab that grows: bbolt can take all memory there is on a file that is damaged.
+func watchMemory(t *testing.T) {
+	const most = 6 << 30
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+			if now := processMemory(os.Getpid(), "VmRSS"); now > most {
+				fmt.Fprintf(os.Stderr, "the lab holds %d GiB: a database is damaged in a way that bbolt does not see\n", now>>30)
+				os.Exit(exitFailure)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(stop)
+		<-stopped
+	})
 }
 
 // checkDisk shows that the disk forgets what was not synced, and nothing else.
