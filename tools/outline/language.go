@@ -3,7 +3,6 @@ package outline
 import (
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -52,7 +51,7 @@ func languageOf(path string) (language, bool) {
 }
 
 // cppOnly is how lines begin that only C++ has.
-var cppOnly = regexp.MustCompile(`(?m)^\s*(?:class\s+\w+[^;]*$|namespace\b|template\s*<|using\s+\w|(?:public|private|protected)\s*:)`)
+var cppOnly = formOf(`(?m)^\s*(?:class\s+\w+[^;]*$|namespace\b|template\s*<|using\s+\w|(?:public|private|protected)\s*:)`)
 
 // outline finds the definitions in a file.
 func outline(name string, content []byte) (found, error) {

@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -224,7 +223,7 @@ func regexpEnd(src string, i int) int {
 	return i
 }
 
-var valueNext = regexp.MustCompile(`\b(?:return|typeof|case|in|of|do|else|void|delete|throw)$`)
+var valueNext = formOf(`\b(?:return|typeof|case|in|of|do|else|void|delete|throw)$`)
 
 // charLiteral are characters between apostrophes in Rust, where an apostrophe alone begins a lifetime, and raw strings.
 func charLiteral(src string, i int) (end int, text bool) {
@@ -242,8 +241,8 @@ func charLiteral(src string, i int) (end int, text bool) {
 }
 
 var (
-	rustChar = regexp.MustCompile(`^'(?:\\(?:u\{[0-9a-fA-F_]+\}|x[0-9a-fA-F]{2}|.)|[^\\'\n])'`)
-	rustRaw  = regexp.MustCompile(`^r(#*)"`)
+	rustChar = formOf(`^'(?:\\(?:u\{[0-9a-fA-F_]+\}|x[0-9a-fA-F]{2}|.)|[^\\'\n])'`)
+	rustRaw  = formOf(`^r(#*)"`)
 )
 
 // swiftRaw are Swift's strings between #" and "#.
@@ -254,7 +253,7 @@ func swiftRaw(src string, i int) (end int, text bool) {
 	return i, false
 }
 
-var swiftMark = regexp.MustCompile(`^(#+)("""|")`)
+var swiftMark = formOf(`^(#+)("""|")`)
 
 // cStrings are characters between apostrophes, which also part digits, and raw strings.
 func cStrings(src string, i int) (end int, text bool) {
@@ -273,7 +272,7 @@ func cStrings(src string, i int) (end int, text bool) {
 	return i, false
 }
 
-var cppRaw = regexp.MustCompile(`^R"([^()\\\s"]{0,16})\(`)
+var cppRaw = formOf(`^R"([^()\\\s"]{0,16})\(`)
 
 // luaLong are Lua's long brackets, as strings and as comments.
 func luaLong(src string, i int) (end int, text bool) {
@@ -293,7 +292,7 @@ func luaLong(src string, i int) (end int, text bool) {
 	return i, false
 }
 
-var luaMark = regexp.MustCompile(`^\[(=*)\[`)
+var luaMark = formOf(`^\[(=*)\[`)
 
 // shellWords are comments, which begin a word, what a backslash escapes, and here-documents.
 func shellWords(src string, i int) (end int, text bool) {
@@ -312,7 +311,7 @@ func shellWords(src string, i int) (end int, text bool) {
 	return i, false
 }
 
-var shellHere = regexp.MustCompile(`^<<-?[ \t]*(['"]?)([A-Za-z_]\w*)(['"]?)`)
+var shellHere = formOf(`^<<-?[ \t]*(['"]?)([A-Za-z_]\w*)(['"]?)`)
 
 // rubyWords are comments from =begin to =end, here-documents, and what follows the end of the program.
 func rubyWords(src string, i int) (end int, text bool) {
@@ -328,11 +327,11 @@ func rubyWords(src string, i int) (end int, text bool) {
 	return i, false
 }
 
-var rubyHere = regexp.MustCompile(`^<<[~-](['"]?)([A-Z_]\w*)(['"]?)`)
+var rubyHere = formOf(`^<<[~-](['"]?)([A-Z_]\w*)(['"]?)`)
 
 // hereEnd is where a here-document whose mark is at i ends, or i. The rest of the mark's line is taken for a part of it. One
 // that is not closed ends with the file.
-func hereEnd(src string, i int, mark *regexp.Regexp) int {
+func hereEnd(src string, i int, mark *form) int {
 	m := mark.FindStringSubmatch(src[i:min(i+80, len(src))])
 	if c := before(src, i); m == nil || m[1] != m[3] || c == ')' || c >= '0' && c <= '9' { // else it is a shift
 		return i
@@ -363,4 +362,4 @@ func dollarQuotes(src string, i int) (end int, text bool) {
 	return i, false
 }
 
-var dollarMark = regexp.MustCompile(`^\$[A-Za-z_]*\$`)
+var dollarMark = formOf(`^\$[A-Za-z_]*\$`)

@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -62,10 +61,10 @@ func (f *found) endSections(lines int) {
 }
 
 var (
-	fenceForm     = regexp.MustCompile("^ {0,3}(```+|~~~+)(.*)$")
-	headingForm   = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?$`)
-	underlineForm = regexp.MustCompile(`^(?:=+|-+)$`)
-	notParagraph  = regexp.MustCompile(`^(?:\s|[-*+>|]|\d+[.)])`)
+	fenceForm     = formOf("^ {0,3}(```+|~~~+)(.*)$")
+	headingForm   = formOf(`^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?$`)
+	underlineForm = formOf(`^(?:=+|-+)$`)
+	notParagraph  = formOf(`^(?:\s|[-*+>|]|\d+[.)])`)
 )
 
 // yamlDepth is how many levels of keys are listed.
@@ -113,8 +112,8 @@ func scanYAML(f *found, src string) {
 }
 
 var (
-	keyForm    = regexp.MustCompile(`^((?:- +)*)("[^"]*"|'[^']*'|[^\s#:'"\[\]{}&*!|>%@` + "`" + `-](?:[^:#]|:\S)*?|-[^\s:]+)\s*:(?:\s+(.*))?$`)
-	scalarForm = regexp.MustCompile(`^(?:[!&]\S+\s+)*[|>][0-9+-]*(?:\s+#.*)?$`)
+	keyForm    = formOf(`^((?:- +)*)("[^"]*"|'[^']*'|[^\s#:'"\[\]{}&*!|>%@` + "`" + `-](?:[^:#]|:\S)*?|-[^\s:]+)\s*:(?:\s+(.*))?$`)
+	scalarForm = formOf(`^(?:[!&]\S+\s+)*[|>][0-9+-]*(?:\s+#.*)?$`)
 )
 
 // scanHTML lists headings, the parts of a page, and elements that have an id.
@@ -158,13 +157,13 @@ func htmlText(src string, at []int) string {
 }
 
 var (
-	tagForm    = regexp.MustCompile(`<([a-zA-Z][a-zA-Z0-9-]*)\b((?:[^<>"']|"[^"]*"|'[^']*')*)>`)
-	headingTag = regexp.MustCompile(`^(?:h[1-6]|title)$`)
-	partTag    = regexp.MustCompile(`^(?:head|body|header|nav|main|section|article|aside|footer|form|template|dialog)$`)
-	idForm     = regexp.MustCompile(`(?i)\bid\s*=`)
-	anyTag     = regexp.MustCompile(`<[^<>]*>`)
-	codeTag    = regexp.MustCompile(`(?i)^<(script|style)\b[^<>]*>`)
-	codeEnds   = map[string]*regexp.Regexp{"script": regexp.MustCompile(`(?i)</script`), "style": regexp.MustCompile(`(?i)</style`)}
+	tagForm    = formOf(`<([a-zA-Z][a-zA-Z0-9-]*)\b((?:[^<>"']|"[^"]*"|'[^']*')*)>`)
+	headingTag = formOf(`^(?:h[1-6]|title)$`)
+	partTag    = formOf(`^(?:head|body|header|nav|main|section|article|aside|footer|form|template|dialog)$`)
+	idForm     = formOf(`(?i)\bid\s*=`)
+	anyTag     = formOf(`<[^<>]*>`)
+	codeTag    = formOf(`(?i)^<(script|style)\b[^<>]*>`)
+	codeEnds   = map[string]*form{"script": formOf(`(?i)</script`), "style": formOf(`(?i)</style`)}
 )
 
 // pageCode is what stands between the tags of scripts and styles.
@@ -216,4 +215,4 @@ func scanCSS(f *found, src string) {
 	}
 }
 
-var groupForm = regexp.MustCompile(`(?i)^@(?:media|supports|layer|container|scope|document)\b`)
+var groupForm = formOf(`(?i)^@(?:media|supports|layer|container|scope|document)\b`)
