@@ -124,8 +124,8 @@ func (p *Pool) command(ctx context.Context, label string) (*exec.Cmd, error) {
 }
 
 // memoryWords stand in the last words of a program that got no more memory: of Go's runtime, C libraries, and the race
-// detector.
-var memoryWords = []string{"out of memory", "cannot allocate memory", "failed to allocate", "pthread_create failed"}
+// detector. Go 1.26's collector does not look whether it got room for its queue.
+var memoryWords = []string{"out of memory", "cannot allocate memory", "failed to allocate", "pthread_create failed", "runtime.(*spanQueue)"}
 
 func (p *Pool) broken(cmd *exec.Cmd, lastWord string) error {
 	first, _, _ := strings.Cut(lastWord, "\n")
