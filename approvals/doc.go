@@ -20,9 +20,10 @@
 //
 // Three things can spare a call its card: a rule, a bypass (⏱, 🔄), and the run context. For a write, which needs the grant
 // explicit-user-write, they do so only in a turn that an owner opened or took over in typed words of his or her own, and who
-// may decide on its calls: a forward, a file without words, a guest's message, a job, a task's result and a notification are
-// not that. The card then names what opened the turn, and offers neither ⏱, 🔄 nor ♾, since none of them would hold there:
-// ♾ given in a chat does not let a job do the same. There are three exceptions, none of which a button or a model can make:
+// may decide on its calls. A forward, a file or a recording without typed words, a guest's message, a job, a task's result
+// and a notification are not that. The card then names what opened the turn, and offers neither ⏱, 🔄 nor ♾, since none of
+// them would hold there: ♾ given in a chat does not let a job do the same. There are three exceptions, none of which a button
+// or a model can make:
 //
 //   - nod's own defaults (Seeded): notes in memory/ and data/, and what changes nothing outside of the conversation. Without
 //     them a job could do nothing. One that a person changes is a default no more;

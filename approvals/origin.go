@@ -15,7 +15,7 @@ type OriginKind string
 const (
 	FromPerson       OriginKind = "person"       // a message that somebody typed
 	FromForward      OriginKind = "forward"      // a message that somebody else wrote
-	FromWordless     OriginKind = "wordless"     // a file or the like without words of whoever sent it
+	FromWordless     OriginKind = "wordless"     // a file, a recording or the like without typed words
 	FromJob          OriginKind = "job"          // a job that fell due
 	FromTask         OriginKind = "task"         // a task's result
 	FromNotification OriginKind = "notification" // what a background run had to tell

@@ -52,7 +52,7 @@ func originLine(r approvals.Request) string {
 	case approvals.FromForward:
 		parts = append(parts, "after a forwarded message from "+nameOr(name, "somebody"))
 	case approvals.FromWordless:
-		parts = append(parts, "after a message without words")
+		parts = append(parts, "after a message without typed words")
 	case approvals.FromTask:
 		parts = append(parts, "after the result of the task "+nameOr(name, "without a title"))
 	case approvals.FromNotification:
