@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"nod/approvals"
 	"nod/store"
@@ -50,7 +51,8 @@ const (
 	maxFolders   = 30
 )
 
-var contextForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+// contextForm is made when it is needed: each command starts this program anew, and would pay for it.
+var contextForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`) })
 
 // Folders finds out where a path leads: a *tools.Workspace, or before there is one the configuration.
 type Folders interface {
@@ -61,7 +63,7 @@ type Folders interface {
 // Dir relative to the workspace.
 func (c *RunContext) Check(w Folders) error {
 	switch {
-	case !contextForm.MatchString(c.Name) || c.Name == NoContext:
+	case !contextForm().MatchString(c.Name) || c.Name == NoContext:
 		return fmt.Errorf("%q is no name for a run context: use up to 32 of a-z, 0-9 and -, but not %q", c.Name, NoContext)
 	case len(c.Prompt) > maxFragments || slices.ContainsFunc(c.Prompt, func(text string) bool { return len(text) > maxFragment }):
 		return fmt.Errorf("the prompt takes at most %d texts of %d bytes", maxFragments, maxFragment)

@@ -58,6 +58,8 @@ func (d *Driver) Delegate(ctx context.Context, call tools.Call, t tools.Task) (t
 	store.Failpoint("agent.delegated")
 	if turn.Ended.IsZero() {
 		d.wake(turn.Session)
+		d.helped(call.Scope.Session, turn.Session, true)
+		defer d.helped(call.Scope.Session, turn.Session, false)
 		// Whoever ends our context has stopped the sub-agent too, or leaves it as it leaves us.
 		if turn, err = d.awaitEnd(ctx, turn.ID); err != nil {
 			return tools.Output{}, err

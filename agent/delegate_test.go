@@ -328,6 +328,42 @@ func TestSubAgentsGoOnAfterARestart(t *testing.T) {
 	})
 }
 
+// TestAnEndDoesNotWaitForSubAgentsThatAsk: what a sub-agent asks a person is waited for as little as what its caller asks.
+func TestAnEndDoesNotWaitForSubAgentsThatAsk(t *testing.T) {
+	for name, tt := range map[string]struct {
+		tool string
+		took time.Duration
+	}{"it asks": {"do_it", 0}, "it works": {"free_it", 3 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, c := newCast(t)
+				r.hands.work = func(context.Context, string) (tools.Output, error) {
+					time.Sleep(3 * time.Second)
+					return tools.Output{Text: "slept"}, nil
+				}
+				c.on("go", scripted.Call(tools.ExecuteTask, task("sync", "one")), scripted.Say("done"))
+				c.on("one", scripted.Call(tools.ExecuteSubtask, subtask("two")), scripted.Say("done one"))
+				c.on("two", scripted.Call(tt.tool, text("a")), scripted.Say("done two"))
+				r.say("go")
+				if tt.tool == "do_it" {
+					r.card(0)
+				} else {
+					r.until("the call", func() bool { return len(r.hands.runs()) == 1 })
+				}
+				synctest.Wait()
+				began := time.Now()
+				r.end()
+				if took := time.Since(began); took.Round(100*time.Millisecond) != tt.took {
+					t.Errorf("it took %v", took)
+				}
+				if n := count(r.view, func(e TurnAnswered) bool { return e.Turn.Depth == 0 }); (n == 1) != (tt.took > 0) {
+					t.Errorf("%d turns came to their end", n)
+				}
+			})
+		})
+	}
+}
+
 func TestAFailedSubAgentIsAFailedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, c := newCast(t)

@@ -134,20 +134,50 @@ func (d *Driver) Run(ctx context.Context) error {
 func (d *Driver) drain() {
 	d.mu.Lock()
 	d.draining = true
-	live := make([]*session, 0, len(d.live))
-	for _, s := range d.live {
-		live = append(live, s)
-	}
 	d.mu.Unlock()
 	limit := time.NewTimer(finishTime)
 	defer limit.Stop()
-	for _, s := range live {
+	for {
+		changed := d.listen()
+		s := d.working()
+		if s == nil {
+			return
+		}
 		select {
 		case <-s.settled():
+		case <-changed:
 		case <-limit.C:
 			return
 		}
 	}
+}
+
+// working is a session that does something, if there is one.
+func (d *Driver) working() *session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.live {
+		if d.works(s) {
+			return s
+		}
+	}
+	return nil
+}
+
+// works says whether a session does something else than wait for a person, itself or by sub-agents of which each is still
+// at work.
+func (d *Driver) works(s *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.quiet {
+		return false
+	}
+	for id := range s.helpers {
+		if child := d.live[id]; child == nil || !child.waits() {
+			return true
+		}
+	}
+	return s.calls == 0 || s.calls != s.asking+len(s.helpers)
 }
 
 // resume starts the sessions that have a turn under way or a compaction to come, and closes runs of jobs that have none.

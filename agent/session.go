@@ -32,12 +32,14 @@ type session struct {
 	asking int                     // of them: those that wait for a person
 	quiet  bool                    // nothing runs but what waits for a person
 	idle   chan struct{}           // closed while quiet
+	// helpers are the sub-agents whose answers are waited for.
+	helpers map[store.SessionID]bool
 }
 
 func newSession(d *Driver, id store.SessionID) *session {
 	idle := make(chan struct{})
 	close(idle)
-	return &session{Driver: d, id: id, log: d.Log.With("session", id), wakeup: make(chan struct{}, 1), idle: idle, quiet: true}
+	return &session{Driver: d, id: id, log: d.Log.With("session", id), wakeup: make(chan struct{}, 1), idle: idle, quiet: true, helpers: map[store.SessionID]bool{}}
 }
 
 // poke wakes the goroutine; pokes while it works are seen when it looks up.
@@ -159,6 +161,30 @@ func (s *session) cut(turn store.TurnID) {
 	defer s.mu.Unlock()
 	if s.cancel != nil && (s.turn == turn || s.turn == "") {
 		s.cancel(tools.ErrStopped)
+	}
+}
+
+// waits says whether a turn is under way in which somebody waits, or sub-agents are waited for, and nothing else.
+func (s *session) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cancel != nil && s.calls > 0 && s.calls == s.asking+len(s.helpers)
+}
+
+// helped notes that the answer of a sub-agent is waited for, or no more.
+func (d *Driver) helped(by, id store.SessionID, waits bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.live[by]
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if waits {
+		s.helpers[id] = true
+	} else {
+		delete(s.helpers, id)
 	}
 }
 
