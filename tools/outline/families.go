@@ -1,9 +1,7 @@
 package outline
 
-import "regexp"
-
 // defines makes a rule. Its pattern is one that a line begins with.
-func defines(pattern string) rule { return rule{form: regexp.MustCompile(`^(?:` + pattern + `)`)} }
+func defines(pattern string) rule { return rule{form: formOf(`^(?:` + pattern + `)`)} }
 
 // body says that what lies in the definition is not listed.
 func (r rule) body() rule {
@@ -180,6 +178,7 @@ var scripts = &family{
 var cFamily = &family{
 	syntax: slashed(false, cStrings, double),
 	ends:   []string{"{", ";", ") :", " ="}, levels: true,
+	split: formOf(`^(?:template\s*<.*>|[A-Za-z_][\w:<>,*&\s]*[\w>*&])$`),
 	rules: []rule{
 		defines(statement).skipped(),
 		defines(`typedef\b`).body(),

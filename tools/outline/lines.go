@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -10,12 +9,12 @@ const maxHead = 400
 
 // rule tells one kind of definition by how its line begins.
 type rule struct {
-	form    *regexp.Regexp // on a line without comments, strings and the blanks at its beginning
-	leaf    bool           // what lies in it is not listed, as for functions
-	in      bool           // it counts only in a definition that is no leaf
-	none    bool           // it is no definition, whatever the rules after it say
-	section bool           // what follows lies in it, up to the next one
-	ends    []string       // in place of the family's
+	form    *form    // on a line without comments, strings and the blanks at its beginning
+	leaf    bool     // what lies in it is not listed, as for functions
+	in      bool     // it counts only in a definition that is no leaf
+	none    bool     // it is no definition, whatever the rules after it say
+	section bool     // what follows lies in it, up to the next one
+	ends    []string // in place of the family's
 }
 
 // family is how a language's definitions are told by their lines.
@@ -24,6 +23,9 @@ type family struct {
 	rules  []rule
 	ends   []string // what ends a signature, outside of parentheses
 	levels bool     // what lies in what is told by the indentation
+	// split is how a line looks that may be the beginning of a definition which goes on in the next, such as a type before
+	// its function's name.
+	split *form
 }
 
 // scanLines finds definitions by how lines begin, and by indentation what lies in what.
@@ -49,13 +51,13 @@ func scanLines(f *found, src string, lang language) {
 		if len(open) > 0 && open[len(open)-1].leaf {
 			continue
 		}
-		r := fam.match(head[:min(len(head), maxHead)], len(open) > 0)
+		from += len(code) - len(head)
+		r, least := fam.find(m, from, end, len(open) > 0)
 		if r == nil {
 			continue
 		}
-		from += len(code) - len(head)
 		var text string
-		text, next = fam.head(m, from, r)
+		text, next = fam.head(m, from, least, r)
 		if r.section {
 			section = 0
 		}
@@ -74,6 +76,27 @@ type opened struct {
 	indent int
 	leaf   bool
 }
+
+// find is the rule for a line that begins at an offset and ends at another, and up to where its definition goes at least.
+func (fam *family) find(m masked, from, end int, inside bool) (r *rule, least int) {
+	line := func(from, end int) string {
+		return strings.TrimRight(m.code[from:min(end, from+maxHead)], " \t\r")
+	}
+	head := line(from, end)
+	for joined, last, n := head, end, 0; n < maxJoined && fam.split != nil && fam.split.MatchString(joined) && last < len(m.code); n++ {
+		next := lineEnd(m.code, last+1)
+		joined += " " + strings.TrimLeft(line(last+1, next), " \t")
+		if last = next; !fam.split.MatchString(joined) {
+			if r := fam.match(joined, inside); r != nil {
+				return r, last
+			}
+		}
+	}
+	return fam.match(head, inside), from
+}
+
+// maxJoined is how many more lines a definition may be split over before its parentheses or its body.
+const maxJoined = 2
 
 func (fam *family) match(head string, inside bool) *rule {
 	for i := range fam.rules {
@@ -102,8 +125,9 @@ func width(blanks string) int {
 const maxHeads = 12
 
 // head is a signature that begins at an offset, and where it ends. That is with its line where no parentheses are open, or
-// before one of the marks, of which a closing parenthesis at the beginning belongs to the signature.
-func (fam *family) head(m masked, from int, r *rule) (text string, to int) {
+// before one of the marks, of which a closing parenthesis at the beginning belongs to the signature; least is the line's
+// end at which it may end at the earliest.
+func (fam *family) head(m masked, from, least int, r *rule) (text string, to int) {
 	marks := fam.ends
 	if r.ends != nil {
 		marks = r.ends
@@ -124,7 +148,7 @@ func (fam *family) head(m masked, from int, r *rule) (text string, to int) {
 		case ')', ']':
 			depth--
 		case '\n':
-			if newlines++; depth <= 0 || newlines == maxHeads {
+			if newlines++; depth <= 0 && to >= least || newlines == maxHeads {
 				return trimSignature(m.text[from:to]), to
 			}
 		}

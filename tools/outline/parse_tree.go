@@ -35,6 +35,11 @@ func parse(lang language, src []byte) (f found, ok bool, err error) {
 	w.at = sitter.NewTreeCursor(root)
 	defer w.at.Close()
 	w.children(0, nil, 0)
+	if len(w.Items) == 0 { // the whole may be within a function that is called, as in older modules of JavaScript
+		w.open = true
+		w.at.Reset(root)
+		w.children(0, nil, 0)
+	}
 	return w.found, true, nil
 }
 
@@ -78,6 +83,7 @@ type walker struct {
 	src    []byte
 	starts []int // of lines
 	at     *sitter.TreeCursor
+	open   bool // what lies in calls and values is listed, too
 }
 
 // children goes through what lies in the node under the cursor. around is what that node, such as an export, adds to its
@@ -107,7 +113,7 @@ func (w *walker) node(n *sitter.Node, depth int, around *span, level int) {
 		}
 	}
 	switch {
-	case d.closed, closed[kind]:
+	case d.closed, closed[kind] && !w.open:
 	case wrappers[kind]:
 		s := span{w.firstCode(n), int(n.EndByte())}
 		if around != nil {

@@ -32,3 +32,9 @@ func TestEveryGrammar(t *testing.T) {
 		}
 	}
 }
+
+// TestWrappedModule: a file that is one call of a function has the definitions in that function.
+func TestWrappedModule(t *testing.T) {
+	mustFind(t, newPool(), "x.js", "(function (root) {\n  function first() {}\n  class A { b() {} }\n}(this));\n", "function first()")
+	mustFind(t, newPool(), "y.js", "function outer() {}\nrun(function () {\n  function inner() {}\n});\n", "function outer()")
+}
