@@ -331,7 +331,11 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 	case approvals.Skipped:
 		return "⏭ Skipped" + sign, nil
 	case approvals.Expired:
-		return "⌛ Expired, " + v.clock(when) + ". It was not run.", nil
+		rest := ". It was not run."
+		if p.Kind == approvals.Asked {
+			rest = ". Nobody answered."
+		}
+		return "⌛ Expired, " + v.clock(when) + rest, nil
 	}
 	if _, stopped := strings.CutPrefix(p.Reason, "Cancelled: "); stopped {
 		return "⏹ Stopped, " + v.clock(when) + map[bool]string{true: ". It was not run."}[p.Kind == approvals.Approval], nil

@@ -103,3 +103,19 @@ func TestMCPCheck(t *testing.T) {
 		t.Error("it made a database")
 	}
 }
+
+// TestMCPCheckOfARunningBot asks the bot that runs, which alone can read what was registered in the chat.
+func TestMCPCheckOfARunningBot(t *testing.T) {
+	w := newWorld(t)
+	w.control = true
+	w.config = func(cfg *Config) { cfg.Servers = []mcp.Server{helperOn("http"), {Name: "gone", Transport: mcp.Stdio, Command: "/no/such/program"}} }
+	w.start()
+	eventually(t, "the control socket is open", func() bool {
+		_, err := ask(t.Context(), w.home, "/database")
+		return err == nil
+	})
+	got := checkServers(t.Context(), Config{Home: w.home})
+	if len(got) != 2 || got[0].grade != warning || got[1] != (finding{"MCP server helper", ok, "it answers, 5 tools"}) {
+		t.Errorf("it finds %+v", got)
+	}
+}
