@@ -34,6 +34,7 @@ type Rig struct {
 
 	mu    sync.Mutex
 	cards []approvals.Pending
+	last  tools.Execution
 }
 
 // New makes a rig whose workspace is a new folder; tooling lists the tools, given that workspace.
@@ -119,6 +120,15 @@ func (r *Rig) Call(tool string, args any) tools.Outcome {
 	return r.CallContext(context.Background(), tool, args)
 }
 
+// Record is Call that gives the record of the call.
+func (r *Rig) Record(tool string, args any) tools.Execution {
+	r.T.Helper()
+	r.Call(tool, args)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
+}
+
 // CallContext is Call with a context, which a test ends to stop the call.
 func (r *Rig) CallContext(ctx context.Context, tool string, args any) tools.Outcome {
 	r.T.Helper()
@@ -133,7 +143,12 @@ func (r *Rig) CallContext(ctx context.Context, tool string, args any) tools.Outc
 	offer := r.Registry.Offer(tools.Visibility{Scope: r.Scope, Groups: r.Groups})
 	out, err := r.Executor.Run(ctx, tools.CallRequest{
 		ID: store.NewCallID(), Name: tool, Args: json.RawMessage(raw), Scope: r.Scope, Offer: offer,
-	}, func(*store.Tx, tools.Execution) error { return nil })
+	}, func(_ *store.Tx, e tools.Execution) error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.last = e
+		return nil
+	})
 	if err != nil {
 		r.T.Fatalf("running %s: %v", tool, err)
 	}
