@@ -108,7 +108,9 @@ func TestMCPCheck(t *testing.T) {
 func TestMCPCheckOfARunningBot(t *testing.T) {
 	w := newWorld(t)
 	w.control = true
-	w.config = func(cfg *Config) { cfg.Servers = []mcp.Server{helperOn("http"), {Name: "gone", Transport: mcp.Stdio, Command: "/no/such/program"}} }
+	w.config = func(cfg *Config) {
+		cfg.Servers = []mcp.Server{helperOn("http"), {Name: "gone", Transport: mcp.Stdio, Command: "/no/such/program"}}
+	}
 	w.start()
 	eventually(t, "the control socket is open", func() bool {
 		_, err := ask(t.Context(), w.home, "/database")
