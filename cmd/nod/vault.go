@@ -15,11 +15,24 @@ import (
 
 // openVault opens the secrets with the key of the home, or with the one that systemd passes on.
 func openVault(db *store.DB, cfg Config, redactor *secrets.Redactor) (*secrets.Vault, error) {
-	key, err := secrets.LoadKey(secrets.KeySource{Home: cfg.Home, Credentials: cfg.Credentials, Passphrase: string(cfg.Passphrase)})
+	key, err := secrets.LoadKey(keySource(cfg))
 	if err != nil {
 		return nil, err
 	}
 	return secrets.OpenVault(db, key, redactor)
+}
+
+func keySource(cfg Config) secrets.KeySource {
+	return secrets.KeySource{Home: cfg.Home, Credentials: cfg.Credentials, Passphrase: string(cfg.Passphrase)}
+}
+
+// checkKey says how the key of the stored secrets is kept.
+func checkKey(cfg Config) finding {
+	words, err := secrets.CheckKey(keySource(cfg))
+	if err != nil {
+		return finding{"key of the secrets", problem, err.Error()}
+	}
+	return finding{"key of the secrets", ok, words}
 }
 
 const (

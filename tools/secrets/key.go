@@ -35,37 +35,75 @@ type KeySource struct {
 // LoadKey reads the key of a home, or makes one at the first start. A key that systemd passes on goes first. It refuses a
 // file that others could read or that belongs to somebody else. A key that lies open is locked once there is a passphrase.
 func LoadKey(from KeySource) ([]byte, error) {
-	if from.Credentials != "" {
-		path := filepath.Join(from.Credentials, credentialName)
-		key, err := os.ReadFile(path)
-		if err == nil {
-			return checkKey(key, path)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("reading the key: %w", err)
-		}
-	}
-	path := filepath.Join(from.Home, keyFile)
-	file, err := readKey(path)
+	key, state, err := from.look()
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		key := make([]byte, keySize)
-		rand.Read(key) // never fails: crypto/rand ends the program instead
-		return key, keep(path, key, from)
 	case err != nil:
 		return nil, err
-	case isLocked(file):
-		key, err := unlock(file, from.Passphrase)
-		if err != nil {
-			return nil, fmt.Errorf("reading the key %s: %w", path, err)
+	case state == missing:
+		key = make([]byte, keySize)
+		rand.Read(key) // never fails: crypto/rand ends the program instead
+		return key, from.keep(key)
+	case state == open && from.Passphrase != "":
+		return key, from.keep(key)
+	}
+	return key, nil
+}
+
+// CheckKey says how the key of a home is kept, and changes nothing. The error is one that LoadKey would give.
+func CheckKey(from KeySource) (words string, err error) {
+	_, state, err := from.look()
+	words = stateWords[state]
+	if state == open && from.Passphrase != "" {
+		words = "it lies open; the next start locks it with the passphrase"
+	}
+	return words, err
+}
+
+// keyState is how a key is kept.
+type keyState int
+
+const (
+	missing keyState = iota
+	open
+	locked
+	passedOn
+)
+
+var stateWords = map[keyState]string{
+	missing: "there is none yet; the first start makes it", open: "it lies in NOD_HOME, for nod's user alone",
+	locked: "it lies in NOD_HOME, locked with the passphrase", passedOn: "systemd passes it on",
+}
+
+func (s KeySource) path() string { return filepath.Join(s.Home, keyFile) }
+
+// look reads the key, if there is one.
+func (s KeySource) look() (key []byte, state keyState, err error) {
+	if s.Credentials != "" {
+		path := filepath.Join(s.Credentials, credentialName)
+		key, err := os.ReadFile(path)
+		if err == nil {
+			key, err = checkKey(key, path)
+			return key, passedOn, err
 		}
-		return checkKey(key, path)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, missing, fmt.Errorf("reading the key: %w", err)
+		}
 	}
-	key, err := checkKey(file, path)
-	if err == nil && from.Passphrase != "" {
-		err = keep(path, key, from)
+	file, err := readKey(s.path())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, missing, nil
+	case err != nil:
+		return nil, missing, err
+	case isLocked(file):
+		if key, err = unlock(file, s.Passphrase); err != nil {
+			return nil, locked, fmt.Errorf("reading the key %s: %w", s.path(), err)
+		}
+		key, err = checkKey(key, s.path())
+		return key, locked, err
 	}
-	return key, err
+	key, err = checkKey(file, s.path())
+	return key, open, err
 }
 
 // readKey reads a key file that is ours alone.
@@ -109,10 +147,11 @@ func checkOwner(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// keep writes a key file, locked if there is a passphrase, that is there whole or not at all.
-func keep(path string, key []byte, how KeySource) error {
-	if how.Passphrase != "" {
-		locked, err := lock(key, how.Passphrase, cmp.Or(how.cost, scryptCost))
+// keep writes the key file, locked if there is a passphrase, that is there whole or not at all.
+func (s KeySource) keep(key []byte) error {
+	path := s.path()
+	if s.Passphrase != "" {
+		locked, err := lock(key, s.Passphrase, cmp.Or(s.cost, scryptCost))
 		if err != nil {
 			return err
 		}

@@ -217,6 +217,9 @@ func TestVaultFindsTampering(t *testing.T) {
 func TestKeyFileIsChecked(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(home, keyFile)
+	if words, err := CheckKey(KeySource{Home: home}); err != nil || !strings.Contains(words, "none yet") {
+		t.Errorf("without a key it is said that %s, %v", words, err)
+	}
 	if _, err := LoadKey(KeySource{Home: home}); err != nil {
 		t.Fatal(err)
 	}
@@ -276,6 +279,9 @@ func TestAKeyCanBeLocked(t *testing.T) {
 	}
 	if again, err := LoadKey(KeySource{Home: home, Passphrase: passphrase, cost: leastCost}); err != nil || !bytes.Equal(open, again) {
 		t.Errorf("unlocking: %v", err)
+	}
+	if words, err := CheckKey(KeySource{Home: home, Passphrase: passphrase}); err != nil || !strings.Contains(words, "locked") {
+		t.Errorf("it is said that %s, %v", words, err)
 	}
 	for given, want := range map[string]error{"": errLocked, "wrong horse battery": errWrong} {
 		if _, err := LoadKey(KeySource{Home: home, Passphrase: given}); !errors.Is(err, want) {
