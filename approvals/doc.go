@@ -27,7 +27,8 @@
 //
 //   - nod's own defaults (Seeded): notes in memory/ and data/, and what changes nothing outside of the conversation. Without
 //     them a job could do nothing. One that a person changes is a default no more;
-//   - rules marked as Unattended, which only nod.yaml can say: its owner wrote that very rule into a file;
+//   - rules marked as Unattended, which only nod.yaml can say: its owner wrote that very rule into a file. A copy of such a
+//     rule, or of a default, in another group keeps the mark until it is changed;
 //   - in a job's turn, the folders that the job's own run context opens to file tools.
 //
 // A command is let through by a rule only if it is one program with literal words (Program), and the rule lists them: exactly
