@@ -12,6 +12,7 @@
 //
 //	.go     go/parser
 //	.json   encoding/json
+//	.md     a scanner: headings are lines, and the grammar crashes over some hundred nested quotations
 //	others  tree-sitter, in builds with the tag outline and cgo; else scanners in Go: they know a language's strings,
 //	        comments and blocks, and tell definitions by how their lines begin, so they miss what is written unusually
 //
