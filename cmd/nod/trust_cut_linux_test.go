@@ -64,15 +64,17 @@ func (l *powerLab) cutThought(cuts int) (sum nodTally) {
 	p := w.people[0]
 	ctx, cancel := context.WithTimeout(l.t.Context(), 2*time.Minute)
 	defer cancel()
-	for n := range cuts {
+	start := func() *realNod {
 		began := time.Now()
 		nod := w.launch("")
-		if n > 0 {
-			if !p.hears(ctx, "/id", "Your id") {
-				l.t.Error("after a power cut nod does not answer")
-			}
-			sum.Ready = append(sum.Ready, time.Since(began))
+		if !p.hears(ctx, "/id", "Your id") {
+			l.t.Error("nod does not answer")
 		}
+		sum.Ready = append(sum.Ready, time.Since(began))
+		return nod
+	}
+	for range cuts {
+		nod := start()
 		errand := p.say(errandMull)
 		if err := w.model.awaitAsked(ctx, errand); err != nil {
 			l.t.Fatal(err)
@@ -83,7 +85,8 @@ func (l *powerLab) cutThought(cuts int) (sum nodTally) {
 		nod.kill()
 		l.disk.cutPower(dropped, l.coin)
 	}
-	nod := w.launch("")
+	nod := start()
+	sum.Ready = sum.Ready[1:] // the first was no start after a cut
 	p.perform(ctx, errandSay) // order is kept, so what came before is answered by now, or never
 	nod.terminate()
 	for _, errand := range p.sent {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"syscall"
 	"testing"
 
@@ -54,7 +55,8 @@ func (d *disk) mount(t testing.TB, at string) error {
 		}
 		server.Wait()
 	})
-	return nil
+	_, err = os.Stat(at) // until then the kernel takes the root for user 0's, who may not be in this namespace
+	return err
 }
 
 // with calls fn with the entry's node while nothing else happens on the disk.

@@ -14,7 +14,7 @@ import (
 
 // trustKills kills the real program at random moments, half of them while a command runs, as people talk to it.
 func trustKills(t *testing.T, table *trustTable) {
-	kills, rounds := trustSize(6, 16, 1000), trustSize(1, 2, 25)
+	kills, rounds := trustSize(5, 12, 1000), trustSize(1, 2, 25)
 	k := killAtRandom(t, kills)
 	sum, untold := k.w.count(), k.untold()
 	lost, early := lostUnstored(t, rounds, nil), lostUnstored(t, rounds, acknowledgeEarly)

@@ -22,4 +22,5 @@ func trustProcesses(t *testing.T, _ *trustTable) {
 func trustSandbox(t *testing.T, _ *trustTable) {
 	t.Skip("NOT MEASURED: the sandbox. This system has none")
 }
-func trustMemory(t *testing.T, _ *trustTable)    { t.Skip("NOT MEASURED: memory. It is read in /proc") }
+
+func trustMemory(t *testing.T, _ *trustTable) { t.Skip("NOT MEASURED: memory. It is read in /proc") }

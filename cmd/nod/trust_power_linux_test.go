@@ -13,12 +13,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
 
 	"nod/store"
 )
@@ -39,6 +39,7 @@ func measurePower(t *testing.T) (got powerFigures) {
 	lab.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
 		lab.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
+		lab.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN} // to mount, in namespaces of its own
 		lab.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 		lab.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
 	}
@@ -116,55 +117,49 @@ func watchMemory(t *testing.T) {
 // checkDisk shows that the disk forgets what was not synced, and nothing else.
 func checkDisk(t *testing.T, d *disk, at string) {
 	path := func(name string) string { return filepath.Join(at, name) }
-	write := func(name, text string, sync bool) {
-		f, err := os.OpenFile(path(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = io.WriteString(f, text)
-		if err == nil && sync {
-			err = f.Sync()
-		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
+	putFile(t, path("kept"), "old", true)
+	putFile(t, path("hollow"), "never synced", false)
+	if err := store.SyncFolder(at); err != nil {
+		t.Fatal(err)
 	}
-	syncFolder := func() {
-		f, err := os.Open(at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("kept", "old", true)
-	write("hollow", "never synced", false)
-	syncFolder()
-	write("kept", "new, not synced", false)
-	write("nameless", "synced, but its name is not", true)
+	putFile(t, path("kept"), "new, not synced", false)
+	putFile(t, path("nameless"), "synced, but its name is not", true)
 	if err := errors.Join(os.Rename(path("hollow"), path("moved")), os.Link(path("kept"), path("second"))); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(path("second")); err != nil || string(text) != "new, not synced" {
-		t.Errorf("before the cut a program reads %q, %v", text, err)
-	}
+	expectFile(t, path("second"), "new, not synced")
 	d.cutPower(dropped, nil)
-	entries, err := os.ReadDir(at)
-	if err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(at); err != nil || len(entries) != 2 {
 		t.Errorf("after the cut the folder holds %v, %v", entries, err)
 	}
-	for name, want := range map[string]string{"kept": "old", "hollow": ""} {
-		if text, err := os.ReadFile(path(name)); err != nil || string(text) != want {
-			t.Errorf("after the cut %s holds %q, %v, want %q", name, text, err, want)
-		}
-	}
-	for _, name := range []string{"kept", "hollow"} {
-		if err := os.Remove(path(name)); err != nil {
-			t.Fatal(err)
-		}
+	expectFile(t, path("kept"), "old")
+	expectFile(t, path("hollow"), "")
+	if err := errors.Join(os.Remove(path("kept")), os.Remove(path("hollow"))); err != nil {
+		t.Fatal(err)
 	}
 	d.cutPower(kept, nil)
+}
+
+func putFile(t *testing.T, path, text string, sync bool) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.WriteString(f, text)
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expectFile(t *testing.T, path, want string) {
+	t.Helper()
+	if text, err := os.ReadFile(path); err != nil || string(text) != want {
+		t.Errorf("%s holds %q, %v, want %q", path, text, err, want)
+	}
 }
 
 // powerLab cuts the power of programs that keep a database on its disk.
@@ -173,105 +168,6 @@ type powerLab struct {
 	disk *disk
 	at   string // where the disk is mounted
 	coin *rand.Rand
-}
-
-// writerVariable makes the test binary a program that commits: "kind:first:commits:folder".
-const writerVariable = "NOD_TRUST_WRITER"
-
-// The folders and files of a writer. It notes each commit in the last, once it was acknowledged.
-const (
-	writerHome  = "home"
-	writerNotes = "acked"
-)
-
-// writerRow is a row of a commit, which writes the same number to two.
-type writerRow struct {
-	N   int
-	Pad string
-}
-
-// writerKeys is how many pairs of rows there are: commits overwrite each other's, so that pages are freed and used again.
-const writerKeys = 40
-
-var writerTable = store.NewTable[store.CallID, writerRow]("executions", store.ParseCallID)
-
-func writerRows(n int) (keys [2]store.CallID, row writerRow) {
-	for i := range keys {
-		keys[i] = store.CallID(fmt.Sprintf("%03d-%d", n%writerKeys, i))
-	}
-	return keys, writerRow{N: n, Pad: strings.Repeat("x", n*n*37%6000)}
-}
-
-// playWriter is called in TestMain.
-func playWriter() (played bool) {
-	task := strings.SplitN(os.Getenv(writerVariable), ":", 4)
-	if len(task) != 4 {
-		return false
-	}
-	first, err := strconv.Atoi(task[1])
-	commits, err2 := strconv.Atoi(task[2])
-	if err := errors.Join(err, err2, writeCommits(task[0], task[3], first, commits)); err != nil {
-		fmt.Fprintln(os.Stderr, "the writer:", err)
-		os.Exit(exitFailure)
-	}
-	return true
-}
-
-func writeCommits(kind, at string, first, commits int) error {
-	home := filepath.Join(at, writerHome)
-	if err := store.MakeFolder(home); err != nil { // as nod does
-		return err
-	}
-	db, err := store.Open(filepath.Join(home, databaseName))
-	if err != nil {
-		return err
-	}
-	commit := func(n int) error {
-		return db.Update(func(tx *store.Tx) error {
-			keys, row := writerRows(n)
-			return errors.Join(writerTable.Put(tx, keys[0], row), writerTable.Put(tx, keys[1], row))
-		})
-	}
-	if kind == "nosync" {
-		if commit, err = withoutSync(db); err != nil {
-			return err
-		}
-	}
-	notes, err := os.OpenFile(filepath.Join(at, writerNotes), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	for n := first; n < first+commits; n++ {
-		if err := commit(n); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(notes, n); err != nil {
-			return err
-		}
-	}
-	return nil // and no close: the power goes while it is open
-}
-
-// withoutSync is the control: the same database and rows, with bbolt's NoSync.
-func withoutSync(db *store.DB) (commit func(n int) error, err error) {
-	if err := db.Close(); err != nil {
-		return nil, err
-	}
-	b, err := bolt.Open(db.Path(), 0o600, &bolt.Options{NoSync: true, NoGrowSync: true, Timeout: time.Second})
-	if err != nil {
-		return nil, err
-	}
-	return func(n int) error {
-		return b.Update(func(tx *bolt.Tx) error {
-			keys, row := writerRows(n)
-			raw, err := json.Marshal(row)
-			if err != nil {
-				return err
-			}
-			bucket := tx.Bucket([]byte("executions"))
-			return errors.Join(bucket.Put(keys[0].Bytes(), raw), bucket.Put(keys[1].Bytes(), raw))
-		})
-	}, nil
 }
 
 // cutWriter has a writer make commits, and looks at what a power cut would have left at moments of its life, one after

@@ -20,7 +20,7 @@ func trustStarts(t *testing.T, table *trustTable) {
 	nod := w.launch("")
 	p.perform(ctx, errandCmd)
 	var starts samples
-	for range trustSize(1, 3, 50) {
+	for range trustSize(1, 2, 50) {
 		nod.kill()
 		began := time.Now()
 		nod = w.launch("")
