@@ -151,6 +151,12 @@ func (d *Driver) contextAt(tx *store.Tx, at store.Address) (RunContext, error) {
 	return d.contextNamed(tx, name)
 }
 
+// RulesAt is what the rules heed of a conversation's run context. ok is false where that context is gone: then nothing runs.
+func (d *Driver) RulesAt(tx *store.Tx, at store.Address) (c approvals.Context, ok bool, err error) {
+	is, err := d.contextAt(tx, at)
+	return approvals.Context{Group: is.Group, Reads: is.Reads, Writes: is.Writes}, !is.Gone, err
+}
+
 // UseContext gives a conversation a run context, from its next turn on; NoContext takes it away.
 func (d *Driver) UseContext(tx *store.Tx, at store.Address, name string) error {
 	if name == NoContext {
