@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -87,11 +88,11 @@ func (r *Roster) Find(id string) (Agent, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		r.tell(id, err)
 	}
-	ours, oursErr := read(embedded, id)
-	if errors.Is(oursErr, fs.ErrNotExist) {
+	agent, ourErr := our(id)
+	if errors.Is(ourErr, fs.ErrNotExist) {
 		return Agent{}, fmt.Errorf("there is no agent %q: %w", id, err)
 	}
-	return ours, oursErr
+	return agent, ourErr
 }
 
 // tell logs the problem of a file once, until it changes.
@@ -120,7 +121,7 @@ func (r *Roster) All() (all []Agent, problems []error) {
 			problems = append(problems, err)
 		}
 		if err != nil {
-			agent, err = read(embedded, id)
+			agent, err = our(id)
 		}
 		if err == nil {
 			all = append(all, agent)
@@ -137,13 +138,11 @@ func Embedded() []Agent {
 
 // ids are those of all files, ours and the owner's. A name that can't be an id is a problem.
 func (r *Roster) ids() (ids []string, err error) {
-	ours, err := fs.Glob(embedded, "agents/*.md")
+	all, err := ours()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range ours {
-		ids = append(ids, strings.TrimSuffix(path.Base(name), ".md"))
-	}
+	ids = slices.Collect(maps.Keys(all))
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -170,18 +169,40 @@ func (r *Roster) own(id string) (Agent, error) {
 	if err != nil || agent.Kind != "" {
 		return agent, err
 	}
-	ours, err := read(embedded, id)
+	base, err := our(id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		ours = Agent{ID: id, Kind: Task, Name: id, Description: firstLine(agent.Text)}
+		base = Agent{ID: id, Kind: Task, Name: id, Description: firstLine(agent.Text)}
 	case err != nil:
 		return Agent{}, err
 	}
-	ours.Text = agent.Text
-	return ours, nil
+	base.Text = agent.Text
+	return base, nil
 }
 
-func read(files fs.FS, id string) (Agent, error) { return readFile(files, "agents/"+id+".md", id) }
+// ours are the agents that nod brings along, read once.
+var ours = sync.OnceValues(func() (map[string]Agent, error) {
+	names, err := fs.Glob(embedded, "agents/*.md")
+	all := map[string]Agent{}
+	for _, name := range names {
+		if err != nil {
+			break
+		}
+		id := strings.TrimSuffix(path.Base(name), ".md")
+		all[id], err = readFile(embedded, name, id)
+	}
+	return all, err
+})
+
+// our gives one of them; its error is fs.ErrNotExist where there is none of that id.
+func our(id string) (Agent, error) {
+	all, err := ours()
+	agent, ok := all[id]
+	if err == nil && !ok {
+		err = fs.ErrNotExist
+	}
+	return agent, err
+}
 
 // maxFile bounds an agent's file, in bytes: its text is part of every request.
 const maxFile = 64 << 10
