@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"nod/approvals"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/plugins"
+	"nod/tools/refs"
 )
 
 // TestSA7_WordsOfTheModelNeverChangeTheCommand: whatever the model writes beside a call, the card holds nod's own words and
@@ -75,9 +78,12 @@ func TestRulesOfTheFileInTheChat(t *testing.T) {
 // examples are arguments of tools that what sampleArgs makes up would not satisfy.
 var examples = map[string]string{
 	tools.ActivateTools:    `{"groups":["config"]}`,
+	tools.GetASTOutline:    `{"path":"x.go"}`,
 	tools.EditFile:         `{"path":"x","old":"x","new":"y"}`,
 	tools.ReplaceLines:     `{"path":"x","from_line":1,"to_line":1,"new":"y"}`,
 	tools.ExecuteTask:      `{"mode":"sync","title":"x","prompt":"x","agent_id":"main"}`,
+	tools.RegisterMCP:      `{"name":"x","transport":"stdio","command":"true"}`,
+	tools.ConfigurePlugin:  `{"id":"telegram","config":{}}`,
 	tools.TelegramReact:    `{"emoji":"👍"}`,
 	tools.TelegramSendPoll: `{"question":"x","options":["a","b"]}`,
 }
@@ -132,12 +138,21 @@ func sample(schema map[string]any) any {
 func TestSA11_EveryToolAsksTheGate(t *testing.T) {
 	const note = "nothing is let through in this test"
 	s, db := fullShelf(t)
+	var errs [3]error
+	s.box, errs[0] = refs.New(db)
+	s.plugins, errs[1] = plugins.Open(db, s.vault, plugins.File{})
+	s.servers, errs[2] = newServers(db, s.vault, s.runner, s.workspace, Config{Home: t.TempDir()}, nil, slog.New(slog.DiscardHandler))
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
 	registry, err := tools.NewRegistry(shown(s.tools())...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.workspace.Dir(), "x"), []byte("x\n"), 0o644); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"x": "x\n", "x.go": "package x\n"} {
+		if err := os.WriteFile(filepath.Join(s.workspace.Dir(), name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	rules := approvals.NewRules(nil, tools.ToolSets())
 	gate := approvals.NewGate(db, rules, nobody{}, approvals.Options{})
@@ -160,16 +175,18 @@ func TestSA11_EveryToolAsksTheGate(t *testing.T) {
 	walked, asked := 0, 0
 	for name, scope := range ways {
 		for _, tool := range registry.All() {
-			for _, found := range []tools.State{"", tools.Running} {
-				if found == tools.Running && tool.Traits().Effect != tools.Read {
-					continue // nobody may decide to run it again: TestSA11_NothingRunsUnruled
+			for _, found := range []tools.State{"", tools.AwaitingApproval, tools.Running} {
+				effect := tool.Traits().Effect
+				again := found == tools.Running && effect == tools.Write
+				if again && len(scope.Deciders) > 0 {
+					continue // whether to run it again is asked: TestInterrupted_Asks
 				}
 				walked++
 				scope.Workspace, scope.Session, scope.Turn, scope.Agent = s.workspace, store.NewSessionID(), store.NewTurnID(), "main"
 				req := tools.CallRequest{ID: store.NewCallID(), Name: tool.Name(), Args: json.RawMessage(sampleArgs(tool)), Scope: scope, Offer: registry.Offer(tools.Visibility{})}
 				if found != "" {
 					err := db.Update(func(tx *store.Tx) error {
-						return records.Put(tx, req.ID, tools.Execution{Call: req.ID, Session: scope.Session, Turn: scope.Turn, Tool: req.Name, Args: req.Args, Effect: tools.Read, State: found})
+						return records.Put(tx, req.ID, tools.Execution{Call: req.ID, Session: scope.Session, Turn: scope.Turn, Tool: req.Name, Args: req.Args, Effect: effect, State: found})
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -177,6 +194,8 @@ func TestSA11_EveryToolAsksTheGate(t *testing.T) {
 				}
 				outcome, err := executor.Resume(t.Context(), req, func(*store.Tx, tools.Execution) error { return nil })
 				switch {
+				case err == nil && again && outcome.State == tools.Cancelled && strings.Contains(outcome.Text, "nobody who could decide"):
+					asked++
 				case err == nil && outcome.State == tools.Rejected && strings.Contains(outcome.Text, note):
 					asked++
 				case err == nil && outcome.State == tools.Failed: // before the gate, such as on a file that is not there
