@@ -44,11 +44,15 @@ func pluginSecrets(f plugins.File) (values []string) {
 type capabilities struct {
 	book      *plugins.Book
 	commands  plugins.Commands
+	model     llm.Model         // whose service is asked where a plugin names none
 	transport http.RoundTripper // nil: the network
 }
 
-// service is where a plugin's service is.
+// service is where a plugin's service is. A model's key goes only where the model is.
 func (c capabilities) service(baseURL string, key plugins.Key, model string) (llm.Service, error) {
+	if baseURL == "" && key == "" {
+		return llm.Service{BaseURL: c.model.BaseURL, APIKey: c.model.APIKey, Model: model, Transport: c.transport}, nil
+	}
 	value, err := c.book.Key(key)
 	return llm.Service{BaseURL: baseURL, APIKey: llm.Secret(value), Model: model, Transport: c.transport}, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/agent/llm"
 	"nod/tools/plugins"
 )
 
@@ -66,6 +67,20 @@ func TestConfigPlugins_ProblemsNameTheirPlugin(t *testing.T) {
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)
+		}
+	}
+}
+
+func TestPlugins_TheKeyOfAModelGoesOnlyWhereTheModelIs(t *testing.T) {
+	c := capabilities{model: llm.Model{BaseURL: "http://model.test/v1", APIKey: aKey}, book: &plugins.Book{}}
+	for _, s := range []struct{ base, key, wantBase, wantKey string }{
+		{"", "", "http://model.test/v1", aKey},
+		{"http://elsewhere.test", "", "http://elsewhere.test", ""},
+		{"", "sk-another-one", "", "sk-another-one"},
+	} {
+		got, err := c.service(s.base, plugins.Key(s.key), "m")
+		if err != nil || got.BaseURL != s.wantBase || string(got.APIKey) != s.wantKey {
+			t.Errorf("%+v goes to %s (%v)", s, got.BaseURL, err)
 		}
 	}
 }

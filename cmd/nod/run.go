@@ -144,7 +144,7 @@ func run(ctx context.Context, w wiring) (err error) {
 	if err != nil {
 		return err
 	}
-	able := capabilities{book: options, commands: plugins.Commands{Runner: runner}, transport: w.model}
+	able := capabilities{book: options, commands: plugins.Commands{Runner: runner}, model: cfg.Models[0], transport: w.model}
 	view.Follow(options.Telegram, mounts)
 	pictures, err := gallery.New(db, box, filepath.Join(cfg.Home, "gallery"), log)
 	if err != nil {

@@ -27,7 +27,7 @@ func (Key) LogValue() slog.Value { return slog.StringValue("[redacted]") }
 
 // Images makes pictures, by a service of OpenAI's kind or by a command.
 type Images struct {
-	BaseURL string `json:"base_url,omitempty" yaml:"base_url" jsonschema:"address of the service (default https://api.openai.com/v1)"`
+	BaseURL string `json:"base_url,omitempty" yaml:"base_url" jsonschema:"address of the service (default: where the first model is, with its key)"`
 	APIKey  Key    `json:"api_key,omitempty" yaml:"api_key" jsonschema:"its key as ${secret:NAME}, which set_secret asks for"`
 	Model   string `json:"model,omitempty" yaml:"model" jsonschema:"such as gpt-image-1"`
 	Size    string `json:"size,omitempty" yaml:"size" jsonschema:"such as 1024x1024"`
@@ -36,7 +36,7 @@ type Images struct {
 
 // Speech understands and makes speech, by a service of OpenAI's kind or by commands.
 type Speech struct {
-	BaseURL    string `json:"base_url,omitempty" yaml:"base_url" jsonschema:"address of the service (default https://api.openai.com/v1)"`
+	BaseURL    string `json:"base_url,omitempty" yaml:"base_url" jsonschema:"address of the service (default: where the first model is, with its key)"`
 	APIKey     Key    `json:"api_key,omitempty" yaml:"api_key" jsonschema:"its key as ${secret:NAME}, which set_secret asks for"`
 	STTModel   string `json:"stt_model,omitempty" yaml:"stt_model" jsonschema:"model that understands, such as whisper-1"`
 	TTSModel   string `json:"tts_model,omitempty" yaml:"tts_model" jsonschema:"model that speaks, such as gpt-4o-mini-tts"`
