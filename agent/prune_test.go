@@ -92,4 +92,3 @@ func leftAlone(r *rig, turn store.TurnID) store.SessionID {
 	time.Sleep(time.Millisecond) // so that ids are in this order
 	return s.ID
 }
-
