@@ -12,8 +12,8 @@ import (
 )
 
 // world makes a crash world whose NOD_HOME is on the disk.
-func (l *powerLab) world(people int) *crashWorld {
-	l.disk.begin(newDisk().root)
+func (l *powerLab) world(people int, lies bool) *crashWorld {
+	l.disk.format(lies)
 	w := newCrashWorld(l.t, people, nil)
 	was := "NOD_HOME=" + w.home
 	w.home = filepath.Join(l.at, "home")
@@ -23,7 +23,7 @@ func (l *powerLab) world(people int) *crashWorld {
 
 // cutNod has people talk to the real program, whose power goes in the windows between two commits and at random.
 func (l *powerLab) cutNod(cuts int) (sum nodTally) {
-	w := l.world(3)
+	w := l.world(3, false)
 	busy, rest := context.WithCancel(l.t.Context())
 	defer rest()
 	var crowd sync.WaitGroup
@@ -59,8 +59,8 @@ func (n *nodTally) add(t tally) {
 
 // cutThought cuts the power while the model thinks, once for each message, and then waits for the answers. On a disk that
 // lies about its writes they never come.
-func (l *powerLab) cutThought(cuts int) (sum nodTally) {
-	w := l.world(1)
+func (l *powerLab) cutThought(cuts int, lies bool) (sum nodTally) {
+	w := l.world(1, lies)
 	p := w.people[0]
 	ctx, cancel := context.WithTimeout(l.t.Context(), 2*time.Minute)
 	defer cancel()
@@ -96,7 +96,7 @@ func (l *powerLab) cutThought(cuts int) (sum nodTally) {
 	}
 	sum.Cuts = cuts
 	sum.add(w.count())
-	if l.disk.lies { // what nod says of that is its own affair, and no fault
+	if lies { // what nod says of that is its own affair, and no fault
 		if err := os.Truncate(w.log, 0); err != nil {
 			l.t.Fatal(err)
 		}

@@ -243,6 +243,14 @@ func (d *disk) cutPower(f fate, coin *rand.Rand) {
 	d.begin(r.cut(f, coin))
 }
 
+// format empties the disk, and says whether its fsync does nothing from now on.
+func (d *disk) format(lies bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lies = lies
+	d.begin(newDisk().root)
+}
+
 // begin has the disk start from a state. Everything gets a new id, so that the kernel remembers nothing of it.
 func (d *disk) begin(root *node) {
 	renumber(d, root, map[*node]bool{})

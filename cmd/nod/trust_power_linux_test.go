@@ -76,9 +76,8 @@ func runLab(t *testing.T, result string) (got powerFigures) {
 		got.Store = lab.cutWriter("store", commits, states, fates)
 		got.Control = lab.cutWriter("nosync", commits, states/5, []fate{dropped}) // bbolt can't even be opened safely on the others
 		got.Nod = lab.cutNod(trustSize(3, 8, 200))
-		got.Thought = lab.cutThought(trustSize(1, 2, 20))
-		lab.disk.lies = true
-		got.Liar = lab.cutThought(trustSize(1, 2, 20))
+		got.Thought = lab.cutThought(trustSize(1, 2, 20), false)
+		got.Liar = lab.cutThought(trustSize(1, 2, 20), true)
 	}
 	raw, err := json.Marshal(got)
 	if err != nil {
@@ -173,7 +172,7 @@ type powerLab struct {
 // cutWriter has a writer make commits, and looks at what a power cut would have left at moments of its life, one after
 // each deed where there are states enough. The second life begins with a state of the first.
 func (l *powerLab) cutWriter(kind string, commits, states int, fates []fate) (sum cutTally) {
-	l.disk.begin(newDisk().root)
+	l.disk.format(false)
 	for life := range 2 {
 		first := life * commits
 		l.write(kind, first, commits)
