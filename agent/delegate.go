@@ -83,21 +83,14 @@ func (d *Driver) Dispatch(tx *store.Tx, call tools.Call, t tools.Task) error {
 	return err
 }
 
-// errNotForTasks says that an agent takes no work from others.
-var errNotForTasks = errors.New("it is not one that does tasks")
+// errNotForTasks ends the work of an agent that takes none from others.
+var errNotForTasks = errors.New("this agent is not one that does tasks")
 
 // beget finds the session that a call began, or begins it with its turn. That has what its caller's turn has: who decides,
 // where, and on whose words it rests.
 func (d *Driver) beget(tx *store.Tx, call tools.Call, t tools.Task, l Lineage) (Turn, error) {
 	if turn, ok, err := turns.Get(tx, store.TurnID(call.ID)); err != nil || ok {
 		return turn, err
-	}
-	agent, err := d.Roster.Find(t.Agent)
-	if err == nil && agent.Kind != roster.Task {
-		err = fmt.Errorf("the agent %q: %w", t.Agent, errNotForTasks)
-	}
-	if err != nil {
-		return Turn{}, err
 	}
 	caller, _, err := turns.Get(tx, call.Scope.Turn)
 	if err != nil {
@@ -115,9 +108,9 @@ func (d *Driver) beget(tx *store.Tx, call tools.Call, t tools.Task, l Lineage) (
 	if l.Nested() {
 		l.Root, l.Top, l.Task = caller.root(), caller.top(), caller.Task
 	}
-	s := Session{ID: store.SessionID(call.ID), Address: caller.Address, Source: caller.Source, Agent: t.Agent, Created: time.Now(), Lineage: l}
-	if agent.Model == "" {
-		s.Model = parent.Model
+	s := Session{
+		ID: store.SessionID(call.ID), Address: caller.Address, Source: caller.Source, Agent: t.Agent, Created: time.Now(),
+		Model: parent.Model, Lineage: l,
 	}
 	turn := Turn{
 		ID: store.TurnID(call.ID), Session: s.ID, Address: s.Address, Agent: s.Agent, Source: s.Source, State: Active, Process: d.process,

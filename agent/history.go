@@ -12,6 +12,7 @@ import (
 
 	"nod/agent/llm"
 	"nod/agent/prompt"
+	"nod/agent/roster"
 	"nod/store"
 	"nod/tools"
 )
@@ -64,7 +65,14 @@ func (s *session) ask(ctx context.Context, turn Turn, record Session) (llm.Answe
 	if err != nil {
 		return llm.Answer{}, err
 	}
-	record.Model = cmp.Or(record.Model, agent.Model)
+	switch {
+	case turn.Parent == "": // a person's choice comes first
+		record.Model = cmp.Or(record.Model, agent.Model)
+	case agent.Kind != roster.Task:
+		return llm.Answer{}, errNotForTasks
+	default:
+		record.Model = cmp.Or(agent.Model, record.Model)
+	}
 	req := llm.Request{Model: record.Model, System: s.Mask(system), Tools: toolDefs(offer)}
 	s.around = llm.Estimate(system) + llm.EstimateTools(req.Tools)
 	budget := s.budget(record.Model) - s.around

@@ -176,17 +176,16 @@ func (v *View) began(e agent.TurnBegan) {
 	}
 }
 
-// turnOf is the state of a turn, made when it is first heard of. A sub-agent's is that of the turn above all.
+// turnOf is the state of a turn, made when it is first heard of. A sub-agent's is that of the turn above all, while there is
+// one: what comes later is not shown.
 func (v *View) turnOf(turn agent.Turn) *turnView {
 	t := v.turns[turn.ID]
-	switch {
-	case t != nil:
-		return t
-	case turn.Nested():
-		above := turn
-		above.ID, above.Lineage = turn.Top, agent.Lineage{Task: turn.Task, Background: turn.Background}
-		t = v.turnOf(above)
-	default:
+	if t == nil && turn.Nested() {
+		if t = v.turns[turn.Top]; t == nil {
+			return &turnView{turn: turn, look: v.look}
+		}
+	}
+	if t == nil {
 		t = &turnView{turn: turn, look: v.look}
 	}
 	v.turns[turn.ID] = t
