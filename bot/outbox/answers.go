@@ -26,7 +26,7 @@ func Plain(err error) error {
 		}
 		return errors.New("Telegram refuses: " + what)
 	case Passing(err):
-		return errors.New("Telegram can't be reached now")
+		return errors.New("no answer from Telegram now")
 	}
 	return err
 }

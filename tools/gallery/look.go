@@ -106,7 +106,7 @@ func readFile(ctx context.Context, w *tools.Workspace, path string) (look, error
 // checkWay refuses a path that leaves the workspace or goes over a link.
 func checkWay(w *tools.Workspace, path string) error {
 	if !filepath.IsLocal(path) {
-		return errors.New("the path must be relative to the workspace, without ..")
+		return errors.New("the path must be relative to the workspace and stay in it")
 	}
 	place, err := w.Resolve(path, tools.ForReading)
 	if err != nil {
