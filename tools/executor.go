@@ -211,8 +211,8 @@ func (r *run) work(ctx context.Context) (Outcome, error) {
 	r.call.Log.Info("running a call", "label", r.exec.Full, "how", r.exec.How)
 	out, err := r.startAndWait(ctx)
 	store.Failpoint("tools.ran")
-	if ctx.Err() != nil && (err != nil || r.exec.Effect == Read) {
-		return r.cutRunning(ctx, out)
+	if ctx.Err() != nil && (err != nil || r.exec.Effect == Read || out.Commit != nil && errors.Is(context.Cause(ctx), ErrStopped)) {
+		return r.cutRunning(ctx, out) // a person's stop also leaves undone what only the commit would bring about
 	}
 	if err != nil {
 		return r.finish(r.failure(err), nil)
@@ -300,7 +300,7 @@ func (r *run) cutRunning(ctx context.Context, out Output) (Outcome, error) {
 		return Outcome{}, ErrLeft
 	}
 	text := "Cancelled: stopped by the user while it ran; it may have had some effect."
-	if out.Text != "" {
+	if out.Text != "" && out.Commit == nil { // with a commit it speaks of what was not done
 		text += "\nOutput so far:\n" + Clip(Sanitise(out.Text), OutcomeLimit, "")
 	}
 	return r.finish(Outcome{State: Cancelled, Text: text}, nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/approvals"
+	"nod/store"
 	"nod/tools"
 )
 
@@ -81,6 +82,11 @@ func TestSTOP1_WhileItRuns(t *testing.T) {
 		{
 			"a write that was done all the same", "free_note", over(tools.Output{Text: "all of it"}, nil),
 			tools.Outcome{State: tools.Completed, Text: "all of it"},
+		},
+		{
+			"a write that only its commit would bring about", "free_note",
+			over(tools.Output{Text: "sent", Commit: func(*store.Tx) error { return errors.New("it was committed") }}, nil),
+			tools.Outcome{State: tools.Cancelled, Text: stoppedWhile},
 		},
 		{
 			"a read", "read_note", over(tools.Output{Text: "a line"}, nil),

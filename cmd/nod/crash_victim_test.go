@@ -43,9 +43,24 @@ func playVictim() (played bool) {
 	return true
 }
 
+// holdWord stands for the number of a passage where every call is held in the window until the process is killed.
+const holdWord = "hold"
+
+// heldMark begins what the log says of each.
+const heldMark = "held at "
+
 // dieAt ends the process as kill -9 does, at the nth passage of a window.
 func dieAt(at string) {
 	name, nth, _ := strings.Cut(at, ":")
+	if nth == holdWord {
+		store.OnFailpoint(func(here string) {
+			if here == name {
+				fmt.Fprintln(os.Stderr, heldMark+name)
+				select {}
+			}
+		})
+		return
+	}
 	n, err := strconv.Atoi(nth)
 	if err != nil {
 		panic(failpointVariable + " is not name:nth: " + at)
@@ -77,7 +92,7 @@ func newCrashWorld(t testing.TB, people int, between func(http.Handler) http.Han
 	t.Helper()
 	dir := t.TempDir()
 	w := &crashWorld{
-		t: t, telegram: emulator.New(emulator.Options{KeepCalls: 200}), model: newCrashModel(),
+		t: t, telegram: emulator.New(emulator.Options{KeepCalls: 5000}), model: newCrashModel(),
 		home: filepath.Join(dir, "home"), workspace: filepath.Join(dir, "workspace"), log: filepath.Join(dir, "log"),
 	}
 	var owners []string

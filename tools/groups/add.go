@@ -108,7 +108,7 @@ func (d *desk) runAdd(ctx context.Context, call tools.Call, in addIn) (tools.Out
 	for _, p := range f.people {
 		outcome, link, err := invite(ctx, s.Ports.Groups, f.group, p)
 		if ctx.Err() != nil {
-			return tools.Output{Text: b.String()}, ctx.Err()
+			return tools.Output{}, ctx.Err() // none of the links was sent
 		}
 		switch {
 		case err != nil:
