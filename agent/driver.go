@@ -286,7 +286,7 @@ func (d *Driver) enter(tx *store.Tx, s Session, in Input) (Receipt, error) {
 		}
 		return Queued, nil
 	}
-	kept, err := takeMail(tx, s.ID)
+	kept, err := takeMail(tx, s.ID, in.Report == nil)
 	if err != nil {
 		return "", err
 	}

@@ -8,26 +8,56 @@ import (
 	"nod/store"
 )
 
-// takeMail empties a session's mailbox.
-func takeMail(tx *store.Tx, id store.SessionID) (inputs []Input, err error) {
-	waiting, err := mailboxes.All(tx, store.Prefix(id))
-	if err != nil || len(waiting) == 0 {
-		return nil, err
+// takeMail takes what is due out of a session's mailbox. What a stop kept back is due with the next message of a person,
+// which held says is there; a report alone does not bring it about.
+func takeMail(tx *store.Tx, id store.SessionID, held bool) (inputs []Input, err error) {
+	var keys []store.Seq[store.SessionID]
+	var waiting []mail
+	err = mailboxes.Scan(tx, store.Prefix(id), func(k store.Seq[store.SessionID], m mail) (bool, error) {
+		keys, waiting = append(keys, k), append(waiting, m)
+		held = held || !m.Held && m.Report == nil
+		return true, nil
+	})
+	for i, m := range waiting {
+		if err != nil {
+			break
+		}
+		if !m.Held || held {
+			inputs = append(inputs, m.Input)
+			err = mailboxes.Delete(tx, keys[i])
+		}
 	}
-	for _, m := range waiting {
-		inputs = append(inputs, m.Input)
-	}
-	_, err = mailboxes.DeletePrefix(tx, store.Prefix(id))
 	return inputs, err
+}
+
+// holdMail keeps back what waits in a session whose turn a person stopped, but for what came after the stop and, where
+// they are not wanted, reports.
+func holdMail(tx *store.Tx, id store.SessionID, reports bool) error {
+	held := map[store.Seq[store.SessionID]]mail{}
+	err := mailboxes.Scan(tx, store.Prefix(id), func(k store.Seq[store.SessionID], m mail) (bool, error) {
+		if !m.Late && (reports || m.Report == nil) {
+			held[k] = m
+		}
+		return true, nil
+	})
+	for k, m := range held {
+		if m.Held = true; err == nil {
+			err = mailboxes.Put(tx, k, m)
+		}
+	}
+	return err
 }
 
 // moveMail gives what waits in one session to another.
 func moveMail(tx *store.Tx, from, to store.SessionID) error {
-	inputs, err := takeMail(tx, from)
-	for _, in := range inputs {
-		if err == nil {
-			_, err = store.Append(tx, mailboxes, to, mail{Input: in})
+	waiting, err := mailboxes.All(tx, store.Prefix(from))
+	for _, m := range waiting {
+		if m.Late = false; err == nil {
+			_, err = store.Append(tx, mailboxes, to, m)
 		}
+	}
+	if err == nil {
+		_, err = mailboxes.DeletePrefix(tx, store.Prefix(from))
 	}
 	if err != nil {
 		return fmt.Errorf("moving waiting messages: %w", err)

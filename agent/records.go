@@ -94,6 +94,8 @@ type mail struct {
 	Input
 	// Late says that it came after a person had stopped the turn under way: it does not wait for yet another message.
 	Late bool `json:"late,omitempty"`
+	// Held says that it does: a stop kept it back.
+	Held bool `json:"held,omitempty"`
 }
 
 const (

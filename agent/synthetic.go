@@ -98,7 +98,7 @@ func (d *Driver) report(tx *store.Tx, turn Turn) error {
 	}
 	in := taskReport(turn)
 	if turn.State == Stopped {
-		_, err := store.Append(tx, mailboxes, parent.ID, mail{Input: in})
+		_, err := store.Append(tx, mailboxes, parent.ID, mail{Input: in, Held: true})
 		return err
 	}
 	_, err = d.enter(tx, parent, in)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"nod/agent/llm"
@@ -108,15 +107,15 @@ func (s *session) pickUp(turn Turn) (over bool, err error) {
 func (s *session) steer(turn Turn) (took bool, err error) {
 	var waiting bool
 	if err := s.DB.View(func(tx *store.Tx) error {
-		return mailboxes.Scan(tx, store.Prefix(s.id), func(store.Seq[store.SessionID], mail) (bool, error) {
-			waiting = true
-			return false, nil
+		return mailboxes.Scan(tx, store.Prefix(s.id), func(_ store.Seq[store.SessionID], m mail) (bool, error) {
+			waiting = !m.Held
+			return m.Held, nil
 		})
 	}); err != nil || !waiting {
 		return false, err
 	}
 	err = s.DB.Update(func(tx *store.Tx) error {
-		inputs, err := takeMail(tx, s.id)
+		inputs, err := takeMail(tx, s.id, false)
 		if err != nil {
 			return err
 		}
@@ -322,23 +321,36 @@ func (s *session) close(tx *store.Tx, turn Turn, record Session, summary string,
 			return err
 		}
 	}
-	if current, ok, err := SessionAt(tx, turn.Address); err != nil {
-		return err
-	} else if ok && current.ID != s.id {
-		return errors.Join(moveMail(tx, s.id, current.ID), sessions.Put(tx, s.id, record))
-	}
-	waiting, err := mailboxes.All(tx, store.Prefix(s.id))
+	current, ok, err := SessionAt(tx, turn.Address)
 	if err != nil {
 		return err
 	}
-	if len(waiting) == 0 || turn.State == Stopped && !slices.ContainsFunc(waiting, func(m mail) bool { return m.Late }) {
-		return sessions.Put(tx, s.id, record)
+	moved := ok && current.ID != s.id
+	if turn.State == Stopped {
+		if err := holdMail(tx, s.id, !moved); err != nil {
+			return err
+		}
 	}
-	inputs, err := takeMail(tx, s.id)
+	if !moved {
+		return s.goOn(tx, record)
+	}
+	if err := errors.Join(sessions.Put(tx, s.id, record), moveMail(tx, s.id, current.ID)); err != nil || current.Turn != "" {
+		return err
+	}
+	tx.OnCommit(func() { s.wake(current.ID) })
+	return s.goOn(tx, current)
+}
+
+// goOn files a session that is free, and begins its next turn when mail is due.
+func (d *Driver) goOn(tx *store.Tx, s Session) error {
+	inputs, err := takeMail(tx, s.ID, false)
 	if err != nil {
 		return err
 	}
-	return s.begin(tx, &record, inputs)
+	if len(inputs) == 0 {
+		return sessions.Put(tx, s.ID, s)
+	}
+	return d.begin(tx, &s, inputs)
 }
 
 // part ends what ties a turn to other agents: who still works for it is stopped, and whoever it worked for is told.
