@@ -65,20 +65,10 @@ func mib(n int64) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// throw throws the bombs at one nod, one kind after the other.
+// throw throws the bombs at one nod, one kind after the other, while somebody else asks for /status.
 func throw(t *testing.T, b bombs) (idle, peak int64, status samples) {
 	w := newCrashWorld(t, 2, nil)
-	service := w.serve(scripted.New(func(r scripted.Request) scripted.Reply {
-		switch text := r.LastUser(); {
-		case len(r.Results()) > 0:
-			return scripted.Say("done: all of it")
-		case strings.Contains(text, "flood"):
-			return scripted.Call(tools.ExecuteCmd, map[string]any{"command": fmt.Sprintf("yes nod | head -c %d", b.flood), "timeout": 600})
-		case strings.Contains(text, "unzip"):
-			return scripted.Call(tools.ReadFile, map[string]any{"path": "bomb.zip"}).Call(tools.GrepFiles, map[string]any{"path": ".", "pattern": "nod"})
-		}
-		return scripted.Say("done: I have seen it")
-	}))
+	service := w.serve(scripted.New(b.reply))
 	at := slices.IndexFunc(w.env, func(v string) bool { return strings.HasPrefix(v, "OPENAI_BASE_URL=") })
 	w.env[at] = "OPENAI_BASE_URL=" + service + "/v1"
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
@@ -91,23 +81,55 @@ func throw(t *testing.T, b bombs) (idle, peak int64, status samples) {
 	idle = processMemory(nod.cmd.Process.Pid, "VmRSS")
 	busy, rest := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() {
-		for busy.Err() == nil {
-			began := time.Now()
-			if watcher.hears(ctx, "/status", "Sandbox") {
-				status = append(status, time.Since(began))
-			}
-			select {
-			case <-busy.Done():
-			case <-time.After(1100 * time.Millisecond): // the pace that one chat allows
-			}
-		}
-	})
+	watching.Go(func() { status = watcher.askStatus(ctx, busy) })
 	if !p.hears(ctx, "flood", "done: all") {
 		t.Error("the flood was not answered")
 	}
-	picture := pictureBomb(b.side)
-	last := 0
+	p.throwFiles(ctx, b)
+	w.crowd(ctx, b.strangers)
+	if !p.hears(ctx, "hello again", "done: ") {
+		t.Error("nod does not answer any more")
+	}
+	rest()
+	watching.Wait()
+	peak = processMemory(nod.cmd.Process.Pid, "VmHWM")
+	nod.terminate()
+	return idle, peak, status
+}
+
+// reply is the model: what people ask for is done.
+func (b bombs) reply(r scripted.Request) scripted.Reply {
+	switch text := r.LastUser(); {
+	case len(r.Results()) > 0:
+		return scripted.Say("done: all of it")
+	case strings.Contains(text, "flood"):
+		return scripted.Call(tools.ExecuteCmd, map[string]any{"command": fmt.Sprintf("yes nod | head -c %d", b.flood), "timeout": 600})
+	case strings.Contains(text, "unzip"):
+		return scripted.Call(tools.ReadFile, map[string]any{"path": "bomb.zip"}).Call(tools.GrepFiles, map[string]any{"path": ".", "pattern": "nod"})
+	}
+	return scripted.Say("done: I have seen it")
+}
+
+// askStatus asks for /status again and again, and says how long each answer took.
+func (p *crashPerson) askStatus(ctx, busy context.Context) (took samples) {
+	for busy.Err() == nil {
+		began := time.Now()
+		if p.hears(ctx, "/status", "Sandbox") {
+			took = append(took, time.Since(began))
+		}
+		select {
+		case <-busy.Done():
+		case <-time.After(1100 * time.Millisecond): // the pace that one chat allows
+		}
+	}
+	return took
+}
+
+// throwFiles sends pictures and an archive, and has the archive read.
+func (p *crashPerson) throwFiles(ctx context.Context, b bombs) {
+	t := p.w.t
+	t.Helper()
+	picture, last := pictureBomb(b.side), 0
 	for n := range b.pictures {
 		last = p.SendPhoto(emulator.Upload{Name: fmt.Sprintf("%d.png", n), Data: picture}).ID
 	}
@@ -115,7 +137,7 @@ func throw(t *testing.T, b bombs) (idle, peak int64, status samples) {
 		t.Error("the pictures were not answered")
 	}
 	archive := zipBomb(t, b.unzipped)
-	w.write("bomb.zip", string(archive))
+	p.w.write("bomb.zip", string(archive))
 	last = p.SendDocument(emulator.Upload{Name: "bomb.zip", Data: archive}).ID
 	if !p.until(ctx, func() bool { return p.answeredAfter(last) }) {
 		t.Error("the archive was not taken in")
@@ -123,22 +145,21 @@ func throw(t *testing.T, b bombs) (idle, peak int64, status samples) {
 	if !p.hears(ctx, "unzip", "done: all") {
 		t.Error("the archive was not answered")
 	}
+}
+
+// crowd has people write whom nod does not know, and waits until nod has taken all of it in.
+func (w *crashWorld) crowd(ctx context.Context, messages int) {
+	w.t.Helper()
 	var strangers []*emulator.Person
-	for n := range min(b.strangers, 2_000) {
+	for n := range min(messages, 2_000) {
 		strangers = append(strangers, w.telegram.Private(emulator.User{ID: int64(10_000 + n), FirstName: "S"}))
 	}
-	for n := range b.strangers {
+	for n := range messages {
 		strangers[n%len(strangers)].SendText(strings.Repeat("let me in ", 50))
 	}
 	if err := w.telegram.WaitAcknowledged(ctx); err != nil {
-		t.Error("the strangers' messages were not taken in:", err)
+		w.t.Error("the strangers' messages were not taken in:", err)
 	}
-	p.hears(ctx, "hello again", "done: ")
-	rest()
-	watching.Wait()
-	peak = processMemory(nod.cmd.Process.Pid, "VmHWM")
-	nod.terminate()
-	return idle, peak, status
 }
 
 // answeredAfter says whether the bot has ended an answer since a message.
@@ -189,7 +210,7 @@ func pictureBomb(side int) []byte {
 }
 
 // zipBomb is an archive of one file of so many zeros.
-func zipBomb(t *testing.T, size int64) []byte {
+func zipBomb(t testing.TB, size int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
