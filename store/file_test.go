@@ -302,3 +302,23 @@ func TestAfterRestore(t *testing.T) {
 		t.Error("it is told again")
 	}
 }
+
+func TestMakeFolder(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a", "b", "c")
+	for range 2 { // the second time it is there
+		if err := MakeFolder(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder above is %v, %v", info, err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := MakeFolder(filepath.Join(file, "below")); err == nil {
+		t.Error("a folder was made below a file")
+	}
+}
