@@ -30,18 +30,18 @@ import (
 func trustApprovals(t *testing.T, table *trustTable) {
 	var got forgeries
 	synctest.Test(t, func(t *testing.T) { got = forge(t, trustSize(8, 28, 120)) })
-	strings, misread, naive := fuzzPreviews(t, trustSize(2_000, 10_000, 200_000))
+	tried, misread, naive := fuzzPreviews(t, trustSize(2_000, 10_000, 200_000))
 	var kinds []string
 	for _, kind := range got.kinds {
 		kinds = append(kinds, fmt.Sprintf("%d %s", got.tried[kind], kind))
 	}
 	table.add(t, trustRow{
-		"6. calls run by a press that must not count", fmt.Sprintf("%d of %d (%s)", got.ran, got.attempts, join(kinds)), "0 of ≥ 500",
-		fmt.Sprintf("a gate that asks only whether the chat is known: %d of %d", got.naive, got.attempts),
+		"6. calls run by a press that must not count", fmt.Sprintf("%d of %s (%s)", got.ran, count(got.attempts), join(kinds)), "0 of ≥ 500",
+		fmt.Sprintf("a gate that asks only whether the chat is known: %s of %s", count(got.naive), count(got.attempts)),
 	}, got.ran == 0 && (got.attempts >= 500 || testing.Short()), got.naive > 0)
 	table.add(t, trustRow{
-		"   commands that a card shows as another", fmt.Sprintf("%d of %d", misread, strings), "0 of ≥ 100,000",
-		fmt.Sprintf("escaped HTML cut at 800 characters: %d", naive),
+		"   commands that a card shows as another", fmt.Sprintf("%d of %s", misread, count(tried)), "0 of ≥ 100,000",
+		fmt.Sprintf("escaped HTML cut at 800 characters: %s", count(naive)),
 	}, misread == 0, naive > 0)
 }
 

@@ -23,12 +23,12 @@ func trustKills(t *testing.T, table *trustTable) {
 	unsettled := duplicatesOfUnsettled(t, rounds)
 
 	table.add(t, trustRow{
-		"1. messages lost per 1,000 kill -9", fmt.Sprintf("%s (%d of %d in %d kills)", perThousand(len(sum.lost)+lost, kills+rounds), len(sum.lost)+lost, sum.messages, kills+rounds), "0",
+		"1. messages lost per 1,000 kill -9", fmt.Sprintf("%s (%d of %s messages in %s kills)", perThousand(len(sum.lost)+lost, kills+rounds), len(sum.lost)+lost, count(sum.messages+3*rounds), count(kills+rounds)), "0",
 		fmt.Sprintf("updates acknowledged before they are stored: %d of %d lost", early, 3*rounds),
 	}, len(sum.lost)+lost == 0, early > 0)
 	twice := len(sum.twice) + asIs.twice
 	table.add(t, trustRow{
-		"2. commands run twice per 1,000 kill -9", fmt.Sprintf("%s (%d of %d)", perThousand(twice, kills+rounds), twice, sum.commands+asIs.kills), "0",
+		"2. commands run twice per 1,000 kill -9", fmt.Sprintf("%s (%d of %s)", perThousand(twice, kills+rounds), twice, count(sum.commands+asIs.kills)), "0",
 		fmt.Sprintf("re-run from the intent: %d of %d", rerun.twice, rerun.kills),
 	}, twice+len(sum.neverRun) == 0, rerun.twice > 0)
 	unknown := len(k.unknown) + asIs.kills
@@ -38,7 +38,7 @@ func trustKills(t *testing.T, table *trustTable) {
 	}, len(untold) == 0 && asIs.told == asIs.kills, rerun.told < rerun.kills)
 	answers := sum.messages
 	table.add(t, trustRow{
-		"4. answers that came twice; presses honoured twice", fmt.Sprintf("%d of %d in %d kills (%.1f %%); %d of %d", sum.duplicates, answers, kills, 100*float64(sum.duplicates)/float64(max(answers, 1)), len(sum.twice), sum.commands),
+		"4. answers that came twice; presses honoured twice", fmt.Sprintf("%d of %s in %s kills (%.1f %%); %d of %s", sum.duplicates, count(answers), count(kills), 100*float64(sum.duplicates)/float64(max(answers, 1)), len(sum.twice), count(sum.commands)),
 		"≤ 2 %; 0", fmt.Sprintf("every kill between sending and noting it: %d of %d; a nod that can be spent again: %d of %d", unsettled, rounds, rerun.twice, rerun.kills),
 	}, !calm() || kills < 100 || 50*sum.duplicates <= answers, unsettled > 0 && rerun.twice > 0)
 	if len(sum.openCards) > 0 || len(sum.neverRun) > 0 {

@@ -12,17 +12,15 @@ func trustPower(t *testing.T, table *trustTable) {
 	if got.Refused != "" {
 		t.Skipf("NOT MEASURED: power cuts. They need a FUSE file system in a mount namespace, and this machine refuses: %s", got.Refused)
 	}
-	for _, first := range []string{got.Store.First} {
-		if first != "" {
-			t.Error(first)
-		}
+	if got.Store.First != "" {
+		t.Error("after a power cut:", got.Store.First)
 	}
 	bad := got.Store.LostCuts + got.Store.Unusable + got.Store.Torn
 	lost := len(got.Nod.Lost) + len(got.Nod.Twice) + len(got.Nod.NeverRun) + len(got.Thought.Lost)
 	table.add(t, trustRow{
 		"5. acknowledged commits lost in power cuts; databases damaged",
-		fmt.Sprintf("%d; %d (%d cuts in %d commits)", got.Store.LostCuts, got.Store.Unusable+got.Store.Torn, got.Store.Cuts, got.Store.Commits), "0; 0",
-		fmt.Sprintf("NoSync: lost in %d of %d cuts, up to %d commits", got.Control.LostCuts, got.Control.Acked, got.Control.Lost),
+		fmt.Sprintf("%d; %d (%s cuts in %s commits)", got.Store.LostCuts, got.Store.Unusable+got.Store.Torn, count(got.Store.Cuts), count(got.Store.Commits)), "0; 0",
+		fmt.Sprintf("NoSync: commits lost in %s of %s cuts", count(got.Control.LostCuts), count(got.Control.Acked)),
 	}, bad == 0, got.Control.LostCuts*10 > got.Control.Acked*9)
 	table.add(t, trustRow{
 		"   the whole program: messages lost, commands run twice or never",
