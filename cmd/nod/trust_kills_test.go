@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,8 +17,10 @@ import (
 // trustKills kills the real program at random moments, half of them while a command runs, as people talk to it.
 func trustKills(t *testing.T, table *trustTable) {
 	kills, rounds := trustSize(5, 12, 1000), trustSize(1, 2, 25)
-	k := killAtRandom(t, kills)
-	sum, untold := k.w.count(), k.untold()
+	var sum killTally
+	for n := 0; n < kills; n += killsPerWorld {
+		sum.add(killAtRandom(t, min(killsPerWorld, kills-n), uint64(n)))
+	}
 	lost, early := lostUnstored(t, rounds, nil), lostUnstored(t, rounds, acknowledgeEarly)
 	asIs, rerun := killUnrecorded(t, rounds, func(*crashWorld) {}), killUnrecorded(t, rounds, (*crashWorld).rerunFromIntent)
 	unsettled := duplicatesOfUnsettled(t, rounds)
@@ -31,11 +34,11 @@ func trustKills(t *testing.T, table *trustTable) {
 		"2. commands run twice per 1,000 kill -9", fmt.Sprintf("%s (%d of %s)", perThousand(twice, kills+rounds), twice, count(sum.commands+asIs.kills)), "0",
 		fmt.Sprintf("re-run from the intent: %d of %d", rerun.twice, rerun.kills),
 	}, twice+len(sum.neverRun) == 0, rerun.twice > 0)
-	unknown := len(k.unknown) + asIs.kills
+	unknown := sum.unknown + asIs.kills
 	table.add(t, trustRow{
-		"3. unknown outcomes told to the person", fmt.Sprintf("%d of %d, %s after the start (median)", unknown-len(untold)-(asIs.kills-asIs.told), unknown, asIs.notices.median().Round(time.Millisecond)), "all",
+		"3. unknown outcomes told to the person", fmt.Sprintf("%d of %d, %s after the start (median)", unknown-len(sum.untold)-(asIs.kills-asIs.told), unknown, asIs.notices.median().Round(time.Millisecond)), "all",
 		fmt.Sprintf("re-run from the intent: %d of %d told", rerun.told, rerun.kills),
-	}, len(untold) == 0 && asIs.told == asIs.kills, rerun.told < rerun.kills)
+	}, len(sum.untold) == 0 && asIs.told == asIs.kills, rerun.told < rerun.kills)
 	answers := sum.messages
 	table.add(t, trustRow{
 		"4. answers that came twice; presses honoured twice", fmt.Sprintf("%d of %s in %s kills (%.1f %%); %d of %s", sum.duplicates, count(answers), count(kills), 100*float64(sum.duplicates)/float64(max(answers, 1)), len(sum.twice), count(sum.commands)),
@@ -44,7 +47,7 @@ func trustKills(t *testing.T, table *trustTable) {
 	if len(sum.openCards) > 0 || len(sum.neverRun) > 0 {
 		t.Errorf("cards with buttons after a press: %q; neither run nor told: %q", sum.openCards, sum.neverRun)
 	}
-	table.lines = append(table.lines, fmt.Sprintf("Processes of commands when nod was killed: %d; left: 0.", k.alive))
+	table.lines = append(table.lines, fmt.Sprintf("Processes of commands when nod was killed: %d; left: 0.", sum.alive))
 }
 
 // calm says whether the machine has little else to do. A message can come twice when nod is killed between sending it and
@@ -57,8 +60,28 @@ func calm() bool {
 	return last <= 2*float64(runtime.NumCPU())
 }
 
+// killsPerWorld keeps the chats short: with their length grows what the emulated Telegram and its people have to do.
+const killsPerWorld = 50
+
+// killTally is what came of kills, in one world or several.
+type killTally struct {
+	tally
+	unknown, alive int
+	untold         []string
+}
+
+func (k *killTally) add(other killTally) {
+	k.messages, k.commands, k.duplicates = k.messages+other.messages, k.commands+other.commands, k.duplicates+other.duplicates
+	k.unknown, k.alive = k.unknown+other.unknown, k.alive+other.alive
+	for to, from := range map[*[]string][]string{
+		&k.lost: other.lost, &k.twice: other.twice, &k.neverRun: other.neverRun, &k.openCards: other.openCards, &k.untold: other.untold,
+	} {
+		*to = append(*to, from...)
+	}
+}
+
 // killAtRandom kills nod so often while everybody is busy, and lets it come to rest.
-func killAtRandom(t *testing.T, kills int) *killer {
+func killAtRandom(t *testing.T, kills int, seed uint64) killTally {
 	w := newCrashWorld(t, crashPeople, nil)
 	busy, rest := context.WithCancel(t.Context())
 	defer rest()
@@ -69,6 +92,7 @@ func killAtRandom(t *testing.T, kills int) *killer {
 		crowd.Go(func() { p.live(t.Context(), busy, kinds, 40*time.Second) })
 	}
 	k := newKiller(w)
+	k.rand = rand.New(rand.NewPCG(*crashSeed, seed))
 	for range kills {
 		k.killOnce("")
 	}
@@ -77,7 +101,7 @@ func killAtRandom(t *testing.T, kills int) *killer {
 	crowd.Wait()
 	k.awaitTold(20 * time.Second)
 	nod.terminate()
-	return k
+	return killTally{tally: w.count(), unknown: len(k.unknown), alive: k.alive, untold: k.untold()}
 }
 
 // duplicatesOfUnsettled kills nod so often right after an answer was sent and before that is noted: Telegram has no way to
