@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,14 +19,13 @@ const (
 	maxDepth = 3
 	// sideBySide is how many sub-agents of one turn work at a time; more wait for their place.
 	sideBySide = 4
+	// maxTasks is how many tasks of one session may be in the background at a time.
+	maxTasks = 8
 )
 
 // Agents lists those that people and other agents may be told of. It implements tools.AgentPort.
 func (d *Driver) Agents() ([]tools.AgentInfo, error) {
-	all, problems := d.Roster.All()
-	for _, err := range problems {
-		d.Log.Warn("a file of an agent can't be used", "err", err)
-	}
+	all, _ := d.Roster.All() // which logs what is wrong with a file
 	var listed []tools.AgentInfo
 	for _, a := range all {
 		if a.Kind != roster.System {
@@ -76,6 +76,14 @@ func (d *Driver) Delegate(ctx context.Context, call tools.Call, t tools.Task) (t
 
 // Dispatch implements tools.AgentPort: it begins a task in the background.
 func (d *Driver) Dispatch(tx *store.Tx, call tools.Call, t tools.Task) error {
+	children, err := childrenOf(tx, call.Scope.Session)
+	if err != nil {
+		return err
+	}
+	children = slices.DeleteFunc(children, func(s Session) bool { return !s.reports() })
+	if len(children) >= maxTasks {
+		return fmt.Errorf("%d tasks work in the background already; wait until one of them is over", maxTasks)
+	}
 	turn, err := d.beget(tx, call, t, Lineage{Task: t.Title, Background: true})
 	if err == nil {
 		tx.OnCommit(func() { d.wake(turn.Session) })

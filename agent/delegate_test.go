@@ -328,6 +328,30 @@ func TestSubAgentsGoOnAfterARestart(t *testing.T) {
 	})
 }
 
+// TestABypassGivenOnASubAgentsCardHoldsForTheSession of the person, and no longer.
+func TestABypassGivenOnASubAgentsCardHoldsForTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, c := newCast(t)
+		c.on("go", scripted.Call(tools.ExecuteTask, task("sync", "one")), scripted.Call("do_it", text("b")), scripted.Call(tools.ExecuteTask, task("sync", "two")), scripted.Say("done"))
+		c.on("one", scripted.Call("do_it", text("a")), scripted.Say("did"))
+		c.on("two", scripted.Call("do_it", text("c")), scripted.Say("did"))
+		r.say("go")
+		card := r.card(0)
+		if card.Request.Session != r.session(here).ID || card.Request.Agent != "generalist" {
+			t.Errorf("%+v", card.Request)
+		}
+		r.decide(card, approvals.VerbGrantSession)
+		r.answered("done")
+		if diff := cmp.Diff([]string{"a", "b", "c"}, r.hands.runs()); diff != "" || len(r.view.cards()) != 1 {
+			t.Error(len(r.view.cards()), diff)
+		}
+		r.update(func(tx *store.Tx) error { return r.driver.Fresh(tx, here) })
+		c.on("again", scripted.Call("do_it", text("d")))
+		r.say("again")
+		r.card(1)
+	})
+}
+
 // TestAnEndDoesNotWaitForSubAgentsThatAsk: what a sub-agent asks a person is waited for as little as what its caller asks.
 func TestAnEndDoesNotWaitForSubAgentsThatAsk(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -109,7 +109,7 @@ func (r *Roster) tell(id string, problem error) {
 	r.told[id] = text
 }
 
-// All lists the agents by id, and what keeps files from being used.
+// All lists the agents by id, and what keeps files from being used, which is also logged.
 func (r *Roster) All() (all []Agent, problems []error) {
 	ids, err := r.ids()
 	if err != nil {
@@ -119,6 +119,7 @@ func (r *Roster) All() (all []Agent, problems []error) {
 		agent, err := r.own(id)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			problems = append(problems, err)
+			r.tell(id, err)
 		}
 		if err != nil {
 			agent, err = our(id)
