@@ -40,6 +40,10 @@ var trials = []trial{
 	{script: "1-note.txt", said: "Write me a note", result: "Wrote the new file notes/hello.md.", do: func(w *demoWorld) {
 		w.press(w.person, "✅ Approve")
 		w.sees(w.person, "Written to")
+		time.Sleep(time.Second)
+		w.person.SendText("Write me a note") // as the answer proposes
+		w.press(w.person, "❌ Reject")
+		w.sees(w.person, "Then I leave it")
 	}},
 	{script: "2-command.txt", said: "Run a command", result: "welcome.md", do: func(w *demoWorld) {
 		w.press(w.person, "✅ Approve")
