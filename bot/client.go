@@ -10,32 +10,43 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nod/bot/inbox"
+	"nod/bot/outbox"
 )
 
 // whoTimeout bounds one try of getMe: the first call for a bot that was idle can be slow.
 const whoTimeout = 30 * time.Second
 
-// WhoAmI asks Telegram who the bot is, again and again until it answers, refuses the token or ctx ends: a machine often
-// starts before its network does.
+// AskWho asks Telegram once who the bot is. A token that Telegram does not accept is inbox.ErrToken.
+func AskWho(ctx context.Context, client *tg.Bot) (models.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, whoTimeout)
+	defer cancel()
+	me, err := client.GetMe(ctx)
+	if err == nil {
+		return *me, nil
+	}
+	if errors.Is(err, tg.ErrorUnauthorized) || errors.Is(err, tg.ErrorNotFound) {
+		return models.User{}, inbox.ErrToken
+	}
+	if lost, ok := errors.AsType[*outbox.CallError](err); ok {
+		err = lost // the client's own words around it say nothing more
+	}
+	return models.User{}, fmt.Errorf("asking Telegram who the bot is: %w", err)
+}
+
+// WhoAmI is AskWho again and again until Telegram answers, refuses the token or ctx ends: a machine often starts before
+// its network does.
 func WhoAmI(ctx context.Context, client *tg.Bot) (models.User, error) {
 	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
-		tryCtx, cancel := context.WithTimeout(ctx, whoTimeout)
-		me, err := client.GetMe(tryCtx)
-		cancel()
-		switch {
-		case err == nil:
-			return *me, nil
-		case errors.Is(err, tg.ErrorUnauthorized), errors.Is(err, tg.ErrorNotFound):
-			return models.User{}, inbox.ErrToken
-		case ctx.Err() != nil:
-			return models.User{}, fmt.Errorf("asking Telegram who the bot is: %w", err)
+		me, err := AskWho(ctx, client)
+		if err == nil || errors.Is(err, inbox.ErrToken) || ctx.Err() != nil {
+			return me, err
 		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return models.User{}, fmt.Errorf("asking Telegram who the bot is: %w", err)
+			return models.User{}, err
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 
 	"nod/agent/llm"
 	"nod/agent/roster"
+	"nod/bot"
+	"nod/bot/inbox"
 	"nod/bot/outbox"
 	"nod/tools/shell"
 )
@@ -69,15 +71,16 @@ func printFindings(w io.Writer, findings []finding) error {
 }
 
 func checkToken(ctx context.Context, cfg Config) finding {
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
 	client, _, err := outbox.NewClient(string(cfg.Token), cfg.API, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return finding{"telegram", problem, err.Error()}
 	}
-	me, err := client.GetMe(ctx)
+	me, err := bot.AskWho(ctx, client)
+	if errors.Is(err, inbox.ErrToken) {
+		return finding{"telegram", problem, err.Error()}
+	}
 	if err != nil {
-		return finding{"telegram", problem, err.Error() + "; check TELEGRAM_BOT_TOKEN, NOD_TELEGRAM_API and the network"}
+		return finding{"telegram", problem, err.Error() + "; check NOD_TELEGRAM_API and the network"}
 	}
 	return finding{"telegram", ok, "the token is that of @" + me.Username}
 }
