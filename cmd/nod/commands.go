@@ -59,9 +59,10 @@ func dispatch(ctx context.Context, args []string, io stdio) error {
 	commands := map[string]func(context.Context, []string, stdio) error{
 		"run": runCommand, "demo": demoCommand, "check": checkCommand, "jobs": jobsCommand, "version": versionCommand, "help": helpCommand,
 	}
+	if asksForHelp(name) || len(args) == 1 && asksForHelp(args[0]) {
+		name, args = "help", nil
+	}
 	switch name {
-	case "-h", "-help", "--help":
-		name = "help"
 	case "invite":
 		return inviteCommand(ctx, args, io)
 	case "backup":
@@ -78,6 +79,8 @@ func dispatch(ctx context.Context, args []string, io stdio) error {
 	}
 	return command(ctx, args, io)
 }
+
+func asksForHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 func helpCommand(_ context.Context, _ []string, io stdio) error {
 	_, err := fmt.Fprintln(io.out, usage)
