@@ -329,3 +329,33 @@ func TestAJobIsNotCutOffWhileItsSubAgentAsks(t *testing.T) {
 		})
 	}
 }
+
+// TestTasksOfASessionAreBounded: what is beyond the bound is refused, and begun once there is room.
+func TestTasksOfASessionAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, c := newCast(t)
+		batch := scripted.Say("")
+		for range maxTasks + 1 {
+			batch = batch.Call(tools.ExecuteTask, task("async", "dig"))
+		}
+		c.on("go", batch, scripted.Say("It is under way."))
+		r.say("go")
+		r.answered("It is under way.")
+		refused := 0
+		for n := range maxTasks + 1 {
+			if e := r.outcome(tools.ExecuteTask, n); e.State == tools.Failed && e.Outcome.Text == "Not done: 8 tasks work in the background already; wait until one of them is over" {
+				refused++
+			}
+		}
+		if n := len(r.children(r.session(here).ID)); refused != 1 || n != maxTasks {
+			t.Errorf("%d were refused, %d work", refused, n)
+		}
+		c.on("dig", scripted.Say("It is 3 m deep."))
+		c.on("go", scripted.Call(tools.ExecuteTask, task("async", "fill")), scripted.Say("One more."))
+		r.decide(r.card(0), approvals.VerbApprove) // a task's result asks for it
+		r.answered("One more.")
+		if e := r.outcome(tools.ExecuteTask, maxTasks+1); e.State != tools.Completed {
+			t.Errorf("%+v", e.Outcome)
+		}
+	})
+}

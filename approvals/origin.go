@@ -24,6 +24,9 @@ const (
 // Typed says whether somebody's own typed words opened the turn.
 func (o Origin) Typed() bool { return o.Kind == FromPerson }
 
+// Background says whether what ran in the background opened the turn.
+func (o Origin) Background() bool { return o.Kind == FromTask || o.Kind == FromNotification }
+
 // Attended says whether an owner who may decide on the call asked for it in his or her own typed words, or whether it needs
 // nobody's: then rules and bypasses can spare it a card.
 func (r Request) Attended() bool {

@@ -188,7 +188,7 @@ func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, 
 func asked(r approvals.Request) string {
 	where := touched(r)
 	switch {
-	case r.Tool == tools.ExecuteTask && r.MustAsk:
+	case r.Tool == tools.ExecuteTask && len(r.Subject.Unbound) > 0: // its next times
 		return "Schedule this job? (" + r.Tool + ")"
 	case r.Tool == tools.ExecuteTask || r.Tool == tools.ExecuteSubtask:
 		return "Give this to another agent? (" + r.Tool + ")"

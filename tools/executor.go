@@ -317,7 +317,11 @@ func (r *run) finish(o Outcome, also func(*store.Tx) error) (Outcome, error) {
 		return r.end(tx, o)
 	})
 	if rest, ok := errors.AsType[*alsoError](err); ok {
-		return r.finish(*failed("It ran, but its result could not be kept: " + rest.err.Error()), nil)
+		what := "It ran, but its result could not be kept: "
+		if r.exec.Effect == Read { // then all that it does stands in the commit
+			what = "Not done: "
+		}
+		return r.finish(*failed(what + rest.err.Error()), nil)
 	}
 	if err := r.call.output.settle(r.call, r.exec.Outcome.Text); err != nil {
 		r.call.Log.Warn("closing an output file", "err", err)

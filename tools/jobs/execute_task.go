@@ -127,14 +127,15 @@ func (d *desk) schedule(in taskIn, now time.Time) (scheduler.Schedule, error) {
 	return scheduler.Parse(in.Cron, zone)
 }
 
-// judgeTask shows the task, and a job in words; a job is asked about every time. The next times change by themselves, so
+// judgeTask shows the task, and a job in words; a job is asked about every time, and so is a task that what ran in the
+// background has brought about: else one could go on to the next for ever. The next times change by themselves, so
 // they are no part of what a nod is bound to.
 func (d *desk) judgeTask(_ context.Context, scope tools.Scope, in taskIn) (tools.Judged, error) {
 	if err := d.checkAgent(scope, in); err != nil {
 		return tools.Judged{}, err
 	}
 	if in.Mode != modeCron {
-		return tools.Judged{Subject: in.work().Subject()}, nil
+		return tools.Judged{Subject: in.work().Subject(), MustAsk: in.Mode == modeAsync && scope.Origin.Background()}, nil
 	}
 	now := time.Now()
 	s, err := d.schedule(in, now)
