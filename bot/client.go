@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	tg "github.com/go-telegram/bot"
@@ -34,12 +35,17 @@ func AskWho(ctx context.Context, client *tg.Bot) (models.User, error) {
 }
 
 // WhoAmI is AskWho again and again until Telegram answers, refuses the token or ctx ends: a machine often starts before
-// its network does.
-func WhoAmI(ctx context.Context, client *tg.Bot) (models.User, error) {
+// its network does. The first failure goes to the log.
+func WhoAmI(ctx context.Context, client *tg.Bot, log *slog.Logger) (models.User, error) {
+	told := false
 	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
 		me, err := AskWho(ctx, client)
 		if err == nil || errors.Is(err, inbox.ErrToken) || ctx.Err() != nil {
 			return me, err
+		}
+		if !told {
+			told = true
+			log.Warn("Telegram can't be reached; it is asked again until it can", "err", err)
 		}
 		timer := time.NewTimer(wait)
 		select {

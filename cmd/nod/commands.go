@@ -129,13 +129,14 @@ func askInvite(ctx context.Context, cfg Config, role bot.Role) (string, error) {
 	if !errors.Is(err, errNotRunning) {
 		return text, err
 	}
-	client, _, err := outbox.NewClient(string(cfg.Token), cfg.API, nil, slog.New(slog.DiscardHandler))
+	quiet := slog.New(slog.DiscardHandler)
+	client, _, err := outbox.NewClient(string(cfg.Token), cfg.API, nil, quiet)
 	if err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	me, err := bot.WhoAmI(ctx, client)
+	me, err := bot.WhoAmI(ctx, client, quiet)
 	if err != nil {
 		return "", err
 	}

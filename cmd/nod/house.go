@@ -192,7 +192,7 @@ type wayIn struct {
 
 func openWayIn(ctx context.Context, w wiring, g ground, o wayOut, h hands, m mind) (in wayIn, err error) {
 	cfg, log := w.config, w.log
-	if in.me, err = bot.WhoAmI(ctx, o.client); err != nil {
+	if in.me, err = bot.WhoAmI(ctx, o.client, log); err != nil {
 		return in, err
 	}
 	if err := settle(g.db, h.rules, o.access, cfg, in.me, w.notice); err != nil {

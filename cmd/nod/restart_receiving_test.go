@@ -103,6 +103,20 @@ func TestRECV3_BadUpdatesAreSkipped(t *testing.T) {
 	})
 }
 
+// TestAStartWithoutANetworkWaits: nod waits until Telegram can be reached, and says once what it waits for.
+func TestAStartWithoutANetworkWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.telegram.Inject("getMe", 5, emulator.DropBefore())
+		w.start()
+		w.ann.SendText("/id")
+		w.sees(w.ann, "Your id")
+		if n := strings.Count(w.logs.String(), "Telegram can't be reached"); n != 1 {
+			t.Errorf("the log says %d times that Telegram can't be reached", n)
+		}
+	})
+}
+
 // TestRECV6_ATokenThatWasRevokedEndsTheProgram: the program says so and ends; it does not knock forever.
 func TestRECV6_ATokenThatWasRevokedEndsTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
