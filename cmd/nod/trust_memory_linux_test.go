@@ -52,8 +52,8 @@ func trustMemory(t *testing.T, table *trustTable) {
 	const bound = 64 << 20
 	table.add(t, trustRow{
 		"9. peak memory over idle, in bombs of output, pictures, archives and strangers; /status meanwhile",
-		fmt.Sprintf("%d MiB over %d MiB (%s of output, %d pictures of %d Mpx, a zip of %s, %s strangers' messages); median %s, worst %s", (peak-idle)>>20, idle>>20,
-			mib(b.flood), b.pictures, b.side*b.side/1e6, mib(b.unzipped), count(b.strangers), status.median().Round(time.Millisecond), status.at(1).Round(time.Millisecond)),
+		fmt.Sprintf("%d MiB over %d MiB (%s of output, %d pictures of %d Mpx, a zip of %s, %s strangers' messages); median %s, 95 %% %s", (peak-idle)>>20, idle>>20,
+			mib(b.flood), b.pictures, b.side*b.side/1e6, mib(b.unzipped), count(b.strangers), status.median().Round(time.Millisecond), status.at(0.95).Round(time.Millisecond)),
 		"< 64 MiB; < 1 s", fmt.Sprintf("everything read and decoded, a tenth of it: %d MiB", naive>>20),
 	}, peak-idle < bound && (status.median() < time.Second), naive > 64<<20)
 }
