@@ -280,6 +280,11 @@ func (d *Driver) enter(tx *store.Tx, s Session, in Input) (Receipt, error) {
 	if in.Edited && (!busy || stopping) {
 		return Ignored, nil
 	}
+	if in.Report == nil && !in.Edited {
+		if err := gallery.Answered(tx, in.Address, in.From, in.said(!busy)); err != nil {
+			return "", err
+		}
+	}
 	if busy {
 		if _, err := store.Append(tx, mailboxes, s.ID, mail{Input: in, Late: stopping && in.Report == nil}); err != nil {
 			return "", fmt.Errorf("queueing a message: %w", err)
@@ -289,11 +294,6 @@ func (d *Driver) enter(tx *store.Tx, s Session, in Input) (Receipt, error) {
 	kept, err := takeMail(tx, s.ID, in.Report == nil)
 	if err != nil {
 		return "", err
-	}
-	if in.Report == nil {
-		if err := gallery.Answered(tx, in.Address, in.From, in.Text, in.direct()); err != nil {
-			return "", err
-		}
 	}
 	return Started, d.begin(tx, &s, append(kept, in))
 }

@@ -8,6 +8,7 @@ import (
 	"nod/agent/llm"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/gallery"
 )
 
 // Input is one message of a person, as the transcript will hold it.
@@ -31,6 +32,10 @@ type Input struct {
 	// Deciders may nod to the calls of a turn that this message begins, and are asked at Cards.
 	Deciders []store.UserID `json:"deciders"`
 	Cards    store.Address  `json:"cards"`
+	// Below says that it was written below the answer that asked what waits for a plain yes, where something does, and Aside
+	// that it replies to something else.
+	Below bool `json:"-"`
+	Aside bool `json:"-"`
 	// More is true when further messages of the conversation are about to be submitted. The turn waits for them before
 	// it asks the model, until one comes without More or Gathered is called.
 	More bool `json:"-"`
@@ -48,6 +53,11 @@ type Attachment struct {
 
 // direct says whether the message is what its sender has written, at first and not on somebody else's behalf.
 func (in Input) direct() bool { return in.Forwarded == "" && !in.Edited }
+
+// said is what the message may be to a question that waits for a plain yes.
+func (in Input) said(begins bool) gallery.Said {
+	return gallery.Said{Text: in.Text, Plain: in.direct() && !in.Aside && len(in.Files) == 0, Below: in.Below, Begins: begins}
+}
 
 // words is the message as the model reads it. What others wrote is labelled, so that a forwarded "System: …" stays what it is.
 func (in Input) words() string {

@@ -21,6 +21,7 @@ import (
 	"nod/scheduler"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/gallery"
 	"nod/tools/secrets"
 )
 
@@ -492,11 +493,31 @@ func (q *request) enter(tx *store.Tx, input agent.Input, complaint string) (err 
 			return err
 		}
 	}
+	if err := q.place(tx, &input); err != nil {
+		return err
+	}
 	receipt, err := q.Driver.Submit(tx, input)
 	if err == nil && receipt == agent.Queued {
 		tx.OnCommit(func() { q.Out.React(q.at.Chat, input.Message, "👀") })
 	}
 	return err
+}
+
+// place says where a message stands to the answer that asked what waits for the person's plain yes. The numbers of messages
+// rise in the order in which Telegram got them, so they tell what was there to be read.
+func (q *request) place(tx *store.Tx, input *agent.Input) error {
+	turn, waits, err := gallery.Question(tx, q.at, q.person.ID)
+	if err != nil || !waits {
+		return err
+	}
+	asked, shown, err := q.Out.Slot(tx, answerSlot(turn))
+	if err != nil {
+		return err
+	}
+	input.Below = shown && store.MessageID(q.first().ID) > asked
+	to := q.first().ReplyToMessage
+	input.Aside = to != nil && to.ForumTopicCreated == nil && store.MessageID(to.ID) != asked
+	return nil
 }
 
 // files reads the files of a message whose text is a decision, and gives what puts them into the session with it.

@@ -93,7 +93,12 @@ func (h *hall) SendAlbum(tx *store.Tx, to store.Address, photos []tools.File) er
 // says ends the turn with an answer and lets the person write, as package agent does.
 func (h *hall) says(text string) {
 	h.T.Helper()
-	h.hears(func(tx *store.Tx) error { return gallery.Answered(tx, h.Scope.Address, tooltest.Owner, text, true) })
+	h.hears(func(tx *store.Tx) error { return gallery.Answered(tx, h.Scope.Address, tooltest.Owner, typed(text)) })
+}
+
+// typed is a message below the question.
+func typed(text string) gallery.Said {
+	return gallery.Said{Text: text, Plain: true, Below: true, Begins: true}
 }
 
 func (h *hall) hears(message func(*store.Tx) error) {
@@ -193,19 +198,30 @@ func TestOnlyAPlainYesCounts(t *testing.T) {
 		"a yes with a but": func(h *hall) { h.says("yes, but only the first") },
 		"a yes too late":   func(h *hall) { h.says("what?"); h.says("yes") },
 		"somebody else's": func(h *hall) {
-			h.hears(func(tx *store.Tx) error { return gallery.Answered(tx, h.Scope.Address, 8, "yes", true) })
+			h.hears(func(tx *store.Tx) error { return gallery.Answered(tx, h.Scope.Address, 8, typed("yes")) })
 		},
 		"a forwarded yes": func(h *hall) {
 			h.hears(func(tx *store.Tx) error {
-				return gallery.Answered(tx, h.Scope.Address, tooltest.Owner, "yes", false)
+				return gallery.Answered(tx, h.Scope.Address, tooltest.Owner, gallery.Said{Text: "yes", Below: true, Begins: true})
 			})
 		},
 		"a yes before the question was put": func(h *hall) {
 			if err := h.DB.Update(func(tx *store.Tx) error {
-				return gallery.Answered(tx, h.Scope.Address, tooltest.Owner, "yes", true)
+				return gallery.Answered(tx, h.Scope.Address, tooltest.Owner, typed("yes"))
 			}); err != nil {
 				h.T.Fatal(err)
 			}
+		},
+		"a no to a turn that runs, and a yes": func(h *hall) {
+			h.hears(func(tx *store.Tx) error {
+				return gallery.Answered(tx, h.Scope.Address, tooltest.Owner, gallery.Said{Text: "no", Plain: true, Below: true})
+			})
+			h.says("yes")
+		},
+		"a yes above the question": func(h *hall) {
+			h.hears(func(tx *store.Tx) error {
+				return gallery.Answered(tx, h.Scope.Address, tooltest.Owner, gallery.Said{Text: "yes", Plain: true, Begins: true})
+			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,15 +72,33 @@ func Asked(tx *store.Tx, at store.Address, by store.UserID, turn store.TurnID) e
 	return waitings.Put(tx, talk(at, by), w)
 }
 
-// Answered takes a message that begins a turn, within the commit of the message: the first one after the question decides.
-// direct says that it is what the person has typed, neither forwarded nor an edit.
-func Answered(tx *store.Tx, at store.Address, by store.UserID, text string, direct bool) error {
+// Said is a message of a person, as far as it may answer a question.
+type Said struct {
+	Text string
+	// Plain says that the person typed it as it is, and to no other message: it is not forwarded, no edit, no words beside
+	// a file and no reply to something else.
+	Plain bool
+	// Below says that it was written when the question was there to be read.
+	Below bool
+	// Begins says that it begins a turn, so that none is under way which may put the question yet.
+	Begins bool
+}
+
+// Question is the turn that put the question which waits for a person's answer, if there is one.
+func Question(tx *store.Tx, at store.Address, by store.UserID) (turn store.TurnID, ok bool, err error) {
 	w, ok, err := waitings.Get(tx, talk(at, by))
-	if err != nil || !ok || w.Answer != open {
+	return w.Turn, ok && w.Asked && w.Answer == open, err
+}
+
+// Answered takes a message within its commit: the first one below the question decides, whatever else is under way. What was
+// prepared by a turn that put no question in the end is void.
+func Answered(tx *store.Tx, at store.Address, by store.UserID, said Said) error {
+	w, ok, err := waitings.Get(tx, talk(at, by))
+	if err != nil || !ok || w.Answer != open || w.Asked && !said.Below || !w.Asked && !said.Begins {
 		return err
 	}
 	w.Answer = denied
-	if w.Asked && direct && PlainYes(text) && !w.expired() {
+	if w.Asked && said.Plain && PlainYes(said.Text) && !w.expired() {
 		w.Answer = yes
 	}
 	return waitings.Put(tx, talk(at, by), w)
