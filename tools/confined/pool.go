@@ -83,18 +83,19 @@ func (p *Pool) Run(ctx context.Context, label string, input []byte) ([]byte, err
 		return nil, fmt.Errorf("making a pipe: %w", err)
 	}
 	if err := cmd.Start(); err != nil {
+		if ended := p.ended(ctx, limited); ended != nil {
+			return nil, ended
+		}
 		return nil, fmt.Errorf("starting the child: %w", err)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { gob.NewEncoder(in).Encode(request{input, p.limits.Memory}) }) // if the child has ended: Wait tells; the pipe stays open until then
 	err = cmd.Wait()
 	wg.Wait()
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case limited.Err() != nil:
-		return nil, &BrokenError{What: fmt.Sprintf("it took longer than %v", p.limits.Time), Detail: "time limit"}
-	case err != nil:
+	if ended := p.ended(ctx, limited); ended != nil {
+		return nil, ended
+	}
+	if err != nil {
 		return nil, p.broken(cmd, lastWord.String())
 	}
 	var a answer
@@ -107,9 +108,20 @@ func (p *Pool) Run(ctx context.Context, label string, input []byte) ([]byte, err
 	return a.Output, nil
 }
 
+// ended says which of the two contexts a run ended with: that of the caller, or the one with the time limit.
+func (p *Pool) ended(ctx, limited context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		return &BrokenError{What: fmt.Sprintf("it took longer than %v", p.limits.Time), Detail: "time limit"}
+	}
+	return nil
+}
+
 // command is a child that is not started yet. It is the leader of a process group, which is killed as a whole.
 func (p *Pool) command(ctx context.Context, label string) (*exec.Cmd, error) {
-	exe, err := executable()
+	exe, err := self()
 	if err != nil {
 		return nil, fmt.Errorf("finding nod's own program: %w", err)
 	}
