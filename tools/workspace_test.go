@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -253,6 +254,21 @@ func TestSeededRules(t *testing.T) {
 	for _, tt := range tests {
 		if got := first(tt.tool, tt.path); got != tt.want {
 			t.Errorf("%s %s: %s, not %s", tt.tool, tt.path, got, tt.want)
+		}
+	}
+}
+
+// TestEveryFileToolIsInItsSet: the rules about secrets/, memory/ and what is outside of the workspace speak of the sets,
+// so they would not hold a file tool that is in none.
+func TestEveryFileToolIsInItsSet(t *testing.T) {
+	sets := tools.ToolSets()
+	for _, e := range tools.Catalogue {
+		set := approvals.FSRead
+		if e.Effect == tools.Write {
+			set = approvals.FSWrite
+		}
+		if e.Category == tools.Filesystem && !slices.Contains(sets[set], e.Tool) {
+			t.Errorf("%s is not in the set %s; ToolSets in rules.go says what is", e.Tool, set)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"nod/approvals"
 	"nod/store"
@@ -114,10 +115,18 @@ func Approve(approvals.Pending) approvals.Decision {
 	return approvals.Decision{Verb: approvals.VerbApprove}
 }
 
+// callTime is how long a call may take where nothing decides on cards, so that one which waits ends the test.
+const callTime = time.Minute
+
 // Call runs a call to its outcome. args is a value that is written as JSON, or JSON in a string.
 func (r *Rig) Call(tool string, args any) tools.Outcome {
 	r.T.Helper()
-	return r.CallContext(context.Background(), tool, args)
+	if r.OnCard != nil {
+		return r.CallContext(context.Background(), tool, args)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	return r.CallContext(ctx, tool, args)
 }
 
 // Record is Call that gives the record of the call.
@@ -150,7 +159,7 @@ func (r *Rig) CallContext(ctx context.Context, tool string, args any) tools.Outc
 		return nil
 	})
 	if err != nil {
-		r.T.Fatalf("running %s: %v", tool, err)
+		r.T.Fatalf("running %s: %v (%d cards so far; OnCard decides on them, or they wait)", tool, err, len(r.Cards()))
 	}
 	return out
 }
