@@ -183,7 +183,9 @@ func Named(text string) (found []Entry) {
 
 // namesAt says whether a name stands by itself at a place of a text.
 func namesAt(text string, start, end int) bool {
-	inWord := func(c byte) bool { return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+	inWord := func(c byte) bool {
+		return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	}
 	if start > 0 && inWord(text[start-1]) || end < len(text) && inWord(text[end]) {
 		return false
 	}
