@@ -36,6 +36,9 @@ func Look(ctx context.Context, path string) error {
 	limit := lookTime(info.Size())
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if !dispatches.Load() {
+		return errNoDispatch
+	}
 	var out, log bytes.Buffer
 	self, err := os.Executable()
 	if err != nil {

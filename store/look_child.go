@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,9 +31,16 @@ const (
 	lookMemory = 4 << 30 // of addresses, most of which Go only reserves
 )
 
+// dispatches is set once Dispatch was called. A program that never does would do all of its own work again as the child,
+// child after child, and so it starts none.
+var dispatches atomic.Bool
+
+var errNoDispatch = errors.New("this program does not call store.Dispatch first thing in main, so it can start no children of itself")
+
 // Dispatch checks a database file if args, which are os.Args, say that this process was started for that, and then tells
 // main to return. Call it first thing in main.
 func Dispatch(args []string) (done bool) {
+	dispatches.Store(true)
 	if len(args) != 2 || args[0] != lookName {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -27,9 +28,24 @@ const (
 // Work computes an output from an input. It may break down in any way.
 type Work func(input []byte) (output []byte, err error)
 
+// dispatches is set once Dispatch was called. A program that never does would do all of its own work again as the child,
+// child after child, and so it starts none.
+var dispatches atomic.Bool
+
+var errNoDispatch = errors.New("this program does not call confined.Dispatch first thing in main, so it can start no children of itself")
+
+// self is this very program, to be started as a child.
+func self() (string, error) {
+	if !dispatches.Load() {
+		return "", errNoDispatch
+	}
+	return executable()
+}
+
 // Dispatch does one piece of work if args, which are os.Args, say that this process was started for that, and then tells
 // main to return. Call it first thing in main, with all work that there is by name.
 func Dispatch(args []string, works map[string]Work) (done bool) {
+	dispatches.Store(true)
 	if len(args) != 3 || args[0] != childName {
 		return false
 	}

@@ -121,7 +121,7 @@ func (p *Pool) ended(ctx, limited context.Context) error {
 
 // command is a child that is not started yet. It is the leader of a process group, which is killed as a whole.
 func (p *Pool) command(ctx context.Context, label string) (*exec.Cmd, error) {
-	exe, err := executable()
+	exe, err := self()
 	if err != nil {
 		return nil, fmt.Errorf("finding nod's own program: %w", err)
 	}

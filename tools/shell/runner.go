@@ -221,7 +221,7 @@ func start(iso isolation, c Command, writable []string) (_ *process, err error) 
 	if err != nil {
 		return nil, fmt.Errorf("making a pipe: %w", err)
 	}
-	exe, err := executable()
+	exe, err := self()
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -73,9 +74,24 @@ type report struct {
 	Leftovers int `json:",omitempty"`
 }
 
+// dispatches is set once Dispatch was called. A program that never does would do all of its own work again as the child,
+// child after child, and so it starts none.
+var dispatches atomic.Bool
+
+var errNoDispatch = errors.New("this program does not call shell.Dispatch first thing in main, so it can start no children of itself")
+
+// self is this very program, to be started as a child.
+func self() (string, error) {
+	if !dispatches.Load() {
+		return "", errNoDispatch
+	}
+	return executable()
+}
+
 // Dispatch does the work of a shim if args, which are os.Args, say that this process was started as one, and then tells
 // main to return. Call it first thing in main, since what comes before is paid for by every command.
 func Dispatch(args []string) (done bool) {
+	dispatches.Store(true)
 	if len(args) == 0 || args[0] != shimName {
 		return false
 	}
