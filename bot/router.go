@@ -235,6 +235,13 @@ func (q *request) route(ctx context.Context) error {
 			return errors.Join(err, q.DB.Update(q.done))
 		}
 	}
+	if q.edited {
+		if secret, err := q.wasSecret(); err != nil {
+			return err
+		} else if secret {
+			return q.dropSecret()
+		}
+	}
 	switch {
 	case isCommand && q.edited: // Telegram also tells of edits that changed nothing
 		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, editedCommandText), q.done(tx)) })
@@ -385,10 +392,15 @@ func (q *request) answerOpenQuestion(ctx context.Context, plain bool) (bool, err
 	if err != nil {
 		return false, err
 	}
-	for _, p := range open {
-		secret := p.Question.TypedSecret()
-		if p.Kind == approvals.Asked && (secret || plain) && p.Request.Cards == q.at && decides(p, q.person.ID) {
-			return true, q.answer(ctx, p, text)
+	waits := func(p approvals.Pending, secret bool) bool {
+		return p.Kind == approvals.Asked && p.Question.TypedSecret() == secret && p.Request.Cards == q.at && decides(p, q.person.ID)
+	}
+	// What asks for a secret comes first, whatever waits longer: its answer must show nowhere else.
+	for _, secret := range []bool{true, false} {
+		for _, p := range open {
+			if (secret || plain) && waits(p, secret) {
+				return true, q.answer(ctx, p, text)
+			}
 		}
 	}
 	return false, nil
@@ -417,15 +429,40 @@ func (q *request) answer(ctx context.Context, p approvals.Pending, text string) 
 				return err
 			}
 		}
-		typed := outbox.Slot("secret/" + string(p.ID))
-		if err := q.Out.Hold(tx, typed, q.at.Chat, store.MessageID(q.first().ID)); err != nil {
+		typed, message := outbox.Slot("secret/"+string(p.ID)), store.MessageID(q.first().ID)
+		if err := errors.Join(q.Out.Hold(tx, q.secretMark(), q.at.Chat, message), q.Out.Hold(tx, typed, q.at.Chat, message)); err != nil {
 			return err
 		}
 		return q.Out.Put(tx, outbox.Item{To: q.at, Slot: typed, Kind: outbox.Delete})
 	}, q.files(ctx), q.done)
-	if scrubbed := q.DB.Scrub(); scrubbed != nil { // the message stood in the inbox
-		q.Log.Warn("a secret that was typed may be read in the database for a while", "err", scrubbed)
+	q.scrub()
+	return err
+}
+
+// scrub overwrites what the inbox held of a secret.
+func (q *request) scrub() {
+	if err := q.DB.Scrub(); err != nil {
+		q.Log.Warn("a secret that was typed may be read in the database for a while", "err", err)
 	}
+}
+
+// secretMark is a slot that stays when a message that brought a secret is deleted: an edit of it may come later.
+func (q *request) secretMark() outbox.Slot {
+	return outbox.Slot(fmt.Sprintf("typed/%d/%d", q.at.Chat, q.first().ID))
+}
+
+func (q *request) wasSecret() (was bool, err error) {
+	err = q.DB.View(func(tx *store.Tx) error {
+		_, was, err = q.Out.Slot(tx, q.secretMark())
+		return err
+	})
+	return was, err
+}
+
+// dropSecret takes the new wording of a message that brought a secret, which is one too, for nothing else.
+func (q *request) dropSecret() error {
+	err := q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, editedSecretText), q.done(tx)) })
+	q.scrub()
 	return err
 }
 

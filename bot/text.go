@@ -30,6 +30,7 @@ const (
 	restoredText = "♻️ A backup was restored. What was under way in it is stopped, since it may have been done already; what ⏱ and 🔄 let through is asked again. People, rules and jobs are those of the backup: look at /grants and /jobs."
 	// editedCommandText answers a message that an edit made a command: it may be an old one that was obeyed already.
 	editedCommandText = "A command counts when it is sent, not when a message is edited into one. Send it again."
+	editedSecretText  = "A secret counts as it was sent first; the edit changed nothing. If it was mistyped, ask me to take it again."
 	notDoneText       = "This run was not done; /jobs can run it once the service is back."
 	hushText          = "Until this is over, runs that fail like this are counted and not reported one by one."
 	comesAndGoesText  = "It comes and goes: I tell you when there has been an hour without."
