@@ -27,7 +27,7 @@ func LastBackup(path string) (file string, at time.Time) {
 	// The only error of Glob is a bad pattern, which a folder's name can be: nothing is found then.
 	names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), backupsDir, "*.db"))
 	if noted, err := os.ReadFile(path + backupSuffix); err == nil {
-		names = append(names, strings.TrimSpace(string(noted)))
+		names = slices.Insert(names, 0, strings.TrimSpace(string(noted))) // of two equally old it is the one: times of files are coarse
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return modTime(name).IsZero() })
 	if len(names) == 0 {
