@@ -54,13 +54,14 @@ type toolKiller struct {
 }
 
 func newToolKiller(t *testing.T, window string) *toolKiller {
-	w := newCrashWorld(t, len(proofs), nil)
+	held := heldProofs(t)
+	w := newCrashWorld(t, len(held), nil)
 	m := newParrot()
 	m.service.SetMedia(someMedia)
 	service, server := w.serve(m.service), w.serve(forgettingHelper(t))
 	k := &toolKiller{w: w, at: window}
 	var owners []string
-	for i, p := range proofs {
+	for i, p := range held {
 		a := &act{
 			proof: p, t: t, telegram: w.telegram, model: m, me: w.people[i].Person, work: w.workspace, mcp: server, found: map[string]string{},
 			lives: func() int { return w.starts },
