@@ -157,8 +157,12 @@ func (g *Groups) asked(ctx context.Context, r *models.ChatJoinRequest, done func
 	}
 	var record joinRecord
 	var ours bool
+	var by Person
 	err := g.DB.View(func(tx *store.Tx) (err error) {
-		record, ours, err = joinRecords.Get(tx, store.Text(r.InviteLink.InviteLink))
+		if record, ours, err = joinRecords.Get(tx, store.Text(r.InviteLink.InviteLink)); err != nil {
+			return err
+		}
+		by, err = g.Access.Person(tx, store.UserID(r.From.ID))
 		return err
 	})
 	if err != nil {
@@ -167,7 +171,8 @@ func (g *Groups) asked(ctx context.Context, r *models.ChatJoinRequest, done func
 	if !ours || record.Group != store.ChatID(r.Chat.ID) {
 		return g.DB.Update(done)
 	}
-	meant := record.Person == store.UserID(r.From.ID) && time.Now().Before(record.Expires)
+	known := by.Role == Owner || by.Role == Guest // an owner may have shut the door since
+	meant := known && record.Person == by.ID && time.Now().Before(record.Expires)
 	if meant {
 		_, err = g.Client.ApproveChatJoinRequest(ctx, &tg.ApproveChatJoinRequestParams{ChatID: r.Chat.ID, UserID: r.From.ID})
 	} else {

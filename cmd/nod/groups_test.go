@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"nod/agent/llm/scripted"
 	"nod/bot"
 	"nod/bot/emulator"
+	"nod/store"
 )
 
 var carl = emulator.User{ID: 303, FirstName: "Carl"}
@@ -186,5 +189,35 @@ func TestGroupWithoutTheRight(t *testing.T) {
 		c.group.Return(ann)
 		c.press(c.ann, "✅ Approve")
 		c.sees(c.ann, "Bob: not invited: Telegram refuses: not enough rights to manage chat invite link; an administrator who may invite people is needed")
+	})
+}
+
+// TestGroupLinkOfSomebodyTurnedAway: who is not listened to any more gets in by no earlier link.
+func TestGroupLinkOfSomebodyTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		c.group.JoinByRequest()
+		c.adds(all)
+		c.press(c.ann, "✅ Approve")
+		link := c.linkTo(c.bob)
+		c.end()
+		db, err := store.Open(filepath.Join(c.home, databaseName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(func(tx *store.Tx) error {
+			p, err := bot.Access{}.Person(tx, store.UserID(bob.ID))
+			p.Role = bot.Ignored
+			return errors.Join(err, bot.Access{}.Put(tx, p))
+		})
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		c.start()
+		c.group.JoinBy(bob, link)
+		time.Sleep(time.Minute)
+		if s := c.group.Status(bob.ID); s != "left" || len(c.telegram.Calls("declineChatJoinRequest")) != 1 {
+			t.Errorf("Bob is %s", s)
+		}
 	})
 }
