@@ -100,7 +100,8 @@ type Work interface {
 type Output struct {
 	Text   string  // for the model; empty becomes "(no output)"
 	Images []Image // for a model that sees
-	// Commit makes further facts true in the commit of the outcome, such as a file put in the outbox.
+	// Commit makes further facts true in the commit of the outcome, such as a file put in the outbox. Of a call that a
+	// person stopped they are left out.
 	Commit func(tx *store.Tx) error
 }
 
