@@ -163,16 +163,3 @@ func (s Schedule) String() string {
 	}
 	return s.spec
 }
-
-// Upcoming returns the next n due times after now, fewer when the schedule ends before.
-func Upcoming(s Schedule, now time.Time, n int) []time.Time {
-	var times []time.Time
-	for range n {
-		now = s.Next(now)
-		if now.IsZero() {
-			break
-		}
-		times = append(times, now)
-	}
-	return times
-}

@@ -26,6 +26,19 @@ func mustParse(t testing.TB, spec, zoneName string) Schedule {
 	return s
 }
 
+// upcoming lists the next n due times after now, fewer when the schedule ends before.
+func upcoming(s Schedule, now time.Time, n int) []time.Time {
+	var times []time.Time
+	for range n {
+		now = s.Next(now)
+		if now.IsZero() {
+			break
+		}
+		times = append(times, now)
+	}
+	return times
+}
+
 // from lists the next n due times after a local time, with their offsets.
 func from(s Schedule, after string, n int) []string {
 	t, err := time.ParseInLocation("2006-01-02 15:04", after, s.zone)
@@ -33,7 +46,7 @@ func from(s Schedule, after string, n int) []string {
 		panic(err)
 	}
 	var got []string
-	for _, due := range Upcoming(s, t, n) {
+	for _, due := range upcoming(s, t, n) {
 		got = append(got, due.Format("Mon 2006-01-02 15:04:05 -0700"))
 	}
 	return got
@@ -324,7 +337,7 @@ func TestDescribe(t *testing.T) {
 
 func TestUpcomingEndsWithTheSchedule(t *testing.T) {
 	s := mustParse(t, "0 0 9 1 1,7 * 2027", "UTC")
-	if got := Upcoming(s, year(2027).Add(24*time.Hour), 3); len(got) != 1 {
+	if got := upcoming(s, year(2027).Add(24*time.Hour), 3); len(got) != 1 {
 		t.Errorf("got %v, want the one time in July", got)
 	}
 }

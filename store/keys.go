@@ -46,7 +46,6 @@ func ParseTurnID(b []byte) (TurnID, error)         { return ParseText[TurnID](b)
 func ParseCallID(b []byte) (CallID, error)         { return ParseText[CallID](b) }
 func ParseApprovalID(b []byte) (ApprovalID, error) { return ParseText[ApprovalID](b) }
 func ParseJobID(b []byte) (JobID, error)           { return ParseText[JobID](b) }
-func ParseRunID(b []byte) (RunID, error)           { return ParseText[RunID](b) }
 
 func NewSessionID() SessionID { return SessionID(timedID()) }
 func NewTurnID() TurnID       { return TurnID(timedID()) }
