@@ -70,7 +70,7 @@ func (b book) load() (servers []Server, switches map[string]bool, heard map[stri
 func (b book) put(tx *store.Tx, s Server) (Server, error) {
 	s.Env = maps.Clone(s.Env)
 	keep := func(name, value string) (string, error) {
-		if _, is := secretName(value); is || value == "" {
+		if _, is := secrets.Reference(value); is || value == "" {
 			return value, nil
 		}
 		return referenceTo(name), b.vault.Set(tx, name, value)
@@ -112,7 +112,7 @@ func (s Server) ownSecrets() (names []string) {
 		values["api_key"] = s.APIKey
 	}
 	for what, value := range values {
-		if name, ok := secretName(value); ok && name == secretOf(s.Name, what) {
+		if name, ok := secrets.Reference(value); ok && name == secretOf(s.Name, what) {
 			names = append(names, name)
 		}
 	}
@@ -144,7 +144,7 @@ func (b book) turn(tx *store.Tx, name string, on bool) error {
 func (b book) resolved(s Server) (Server, error) {
 	var missing []error
 	value := func(text string) string {
-		name, is := secretName(text)
+		name, is := secrets.Reference(text)
 		if !is {
 			return text
 		}

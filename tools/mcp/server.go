@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"nod/approvals"
+	"nod/tools/secrets"
 )
 
 // Transport is how a server is reached.
@@ -109,23 +110,11 @@ var secretWords = regexp.MustCompile(`(?i)passw|passphrase|passcode|token|secret
 // IsSecret says whether what has this name is a secret.
 func IsSecret(name string) bool { return secretWords.MatchString(name) }
 
-// secretReference is the form of a value that stands for a stored secret.
-var secretReference = regexp.MustCompile(`^\$\{secret:([A-Za-z][A-Za-z0-9_.-]{0,63})\}$`)
-
 func referenceTo(name string) string { return "${secret:" + name + "}" }
-
-// secretName is the stored secret that a value refers to, if it does.
-func secretName(value string) (string, bool) {
-	m := secretReference.FindStringSubmatch(value)
-	if m == nil {
-		return "", false
-	}
-	return m[1], true
-}
 
 // masked is a secret as cards and records show it: a reference as it is, a value by a fingerprint that binds a nod to it.
 func masked(value string) string {
-	if _, ok := secretName(value); ok || value == "" {
+	if _, ok := secrets.Reference(value); ok || value == "" {
 		return value
 	}
 	sum := sha256.Sum256([]byte(value))

@@ -14,10 +14,11 @@ import (
 	"nod/approvals"
 	"nod/store"
 	"nod/tools"
+	"nod/tools/secrets"
 )
 
-// config are the traits of the tools that change which servers there are: no rule and no bypass lets them through, since
-// a server's program runs as nod's user, outside of the sandbox.
+// config are the traits of the tools that change which servers there are: no bypass lets them through, and no rule a
+// registration, since a server's program runs as nod's user, outside of the sandbox.
 var config = tools.Traits{Category: tools.Config, Effect: tools.Write, Group: tools.ConfigGroup, NoBypass: true}
 
 // BuiltIn are register_mcp and delete_mcp.
@@ -53,11 +54,11 @@ func (in registerIn) server() Server {
 // check also has secrets redacted from here on, before the call is recorded anywhere.
 func (m *Manager) check(in *registerIn) error {
 	for name, value := range in.Env {
-		if _, reference := secretName(value); IsSecret(name) && !reference {
+		if _, reference := secrets.Reference(value); IsSecret(name) && !reference {
 			m.Vault.Hide(value)
 		}
 	}
-	if _, reference := secretName(string(in.APIKey)); !reference {
+	if _, reference := secrets.Reference(string(in.APIKey)); !reference {
 		m.Vault.Hide(string(in.APIKey))
 	}
 	in.Transport = Transport(strings.ToLower(string(in.Transport)))
