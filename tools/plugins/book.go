@@ -44,6 +44,11 @@ var kinds = map[string]kind{
 	TelegramID: {about: "says how progress and answers look in the chat", read: readAs[Telegram], merely: true},
 }
 
+// unknown says that there is no such plugin, and which there are.
+func unknown(id string) error {
+	return fmt.Errorf("there is no plugin %q; the plugins are: %s", id, strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
+}
+
 // readAs checks settings against the schema of T and beyond.
 func readAs[T interface {
 	Settings
@@ -161,7 +166,7 @@ type change struct {
 func (b *Book) plan(id string, patch map[string]any, on *bool) (change, error) {
 	k, ok := kinds[id]
 	if !ok {
-		return change{}, fmt.Errorf("there is no plugin %q; the plugins are: %s", id, strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
+		return change{}, unknown(id)
 	}
 	if _, fixed := b.fixed[id]; fixed {
 		return change{}, fmt.Errorf("%s is set up in nod.yaml, so it is changed there; toggle_item switches it on and off", id)
@@ -212,7 +217,7 @@ func (b *Book) put(tx *store.Tx, id string, r record) error {
 // toggled is a plugin's record once it is switched.
 func (b *Book) toggled(id string, on bool) (record, error) {
 	if _, ok := kinds[id]; !ok {
-		return record{}, fmt.Errorf("there is no plugin %q; the plugins are: %s", id, strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
+		return record{}, unknown(id)
 	}
 	raw, _ := b.state(id)
 	if len(raw) == 0 {
