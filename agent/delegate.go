@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,9 +90,6 @@ func (d *Driver) Dispatch(tx *store.Tx, call tools.Call, t tools.Task) error {
 	return err
 }
 
-// errNotForTasks ends the work of an agent that takes none from others.
-var errNotForTasks = errors.New("this agent is not one that does tasks")
-
 // beget finds the session that a call began, or begins it with its turn. That has what its caller's turn has: who decides,
 // where, and on whose words it rests.
 func (d *Driver) beget(tx *store.Tx, call tools.Call, t tools.Task, l Lineage) (Turn, error) {
@@ -180,7 +176,7 @@ func (d *Driver) takePlace(ctx context.Context, of store.TurnID) (leave func(), 
 func (d *Driver) awaitEnd(ctx context.Context, id store.TurnID) (turn Turn, err error) {
 	for {
 		changed := d.listen()
-		err := d.DB.View(func(tx *store.Tx) error {
+		err := d.DB.View(func(tx *store.Tx) (err error) {
 			turn, _, err = turns.Get(tx, id)
 			return err
 		})

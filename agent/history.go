@@ -48,6 +48,9 @@ func (s *session) sync() (record Session, err error) {
 	return record, nil
 }
 
+// errNotForTasks ends the work of an agent that takes none from others.
+var errNotForTasks = errors.New("this agent is not one that does tasks")
+
 // ask has the model answer the transcript as it stands. When it is too long for the model it is shortened, and asked once more.
 func (s *session) ask(ctx context.Context, turn Turn, record Session) (llm.Answer, error) {
 	agent, err := s.Roster.Find(turn.Agent)
