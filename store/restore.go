@@ -27,7 +27,11 @@ func Restore(path, from string) (kept string, err error) {
 		return "", fmt.Errorf("restoring the database: %w", err)
 	}
 	defer os.RemoveAll(temp)
-	if err := tryOpen(filepath.Join(temp, "try.db"), data); err != nil {
+	err = tryOpen(filepath.Join(temp, "try.db"), data)
+	if damaged, ok := errors.AsType[*DamagedError](err); ok { // which speaks of the copy
+		return "", fmt.Errorf("%s can't be restored, and nothing was changed: %s", from, damaged.Reason)
+	}
+	if err != nil {
 		return "", fmt.Errorf("checking the backup %s: %w", from, err)
 	}
 	unlock, err := lock(path)

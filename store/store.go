@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -102,7 +103,8 @@ func openBolt(path string) (b *bolt.DB, err error) {
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, ErrLocked
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch),
+		err != nil && strings.HasPrefix(err.Error(), "file size too small"): // bbolt 1.5 has no name for this one
 		return nil, damaged(path, "it is damaged ("+err.Error()+")")
 	case err != nil:
 		return nil, fmt.Errorf("opening the database %s: %w", path, err)

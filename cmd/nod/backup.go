@@ -107,6 +107,8 @@ func restoreCommand(_ context.Context, args []string, std stdio) error {
 		}
 		defer os.Remove(plain)
 		file = plain
+	} else if encrypted(file) {
+		return fmt.Errorf("%s is encrypted; give the file with the key to it: nod restore --identity KEYFILE %s", file, file)
 	}
 	kept, err := store.Restore(filepath.Join(cfg.Home, databaseName), file)
 	if err != nil {
@@ -117,6 +119,19 @@ func restoreCommand(_ context.Context, args []string, std stdio) error {
 	}
 	_, err = fmt.Fprintf(std.out, "The backup is in place.%s Start nod again.\n", kept)
 	return err
+}
+
+// encrypted says whether a file begins as age writes it.
+func encrypted(file string) bool {
+	const head = "age-encryption.org/"
+	f, err := os.Open(file)
+	if err != nil {
+		return false // reading all of it says why
+	}
+	defer f.Close()
+	begins := make([]byte, len(head))
+	_, err = io.ReadFull(f, begins)
+	return err == nil && string(begins) == head
 }
 
 // decrypt opens an encrypted backup into a file of the home, which only its owner reads. The caller removes it.
