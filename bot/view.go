@@ -170,7 +170,7 @@ func (v *View) began(e agent.TurnBegan) {
 	for _, call := range e.Calls {
 		t.note(call, e.Turn)
 	}
-	v.type_(t)
+	v.startTyping(t)
 	if len(e.Calls) > 0 {
 		v.progress(t)
 	}
@@ -192,8 +192,8 @@ func (v *View) turnOf(turn agent.Turn) *turnView {
 	return t
 }
 
-// type_ shows "typing…" until quiet.
-func (v *View) type_(t *turnView) {
+// startTyping shows "typing…" until quiet.
+func (v *View) startTyping(t *turnView) {
 	if t.typing == nil && !t.turn.Unseen() {
 		t.typing = v.out.Typing(t.turn.Address)
 	}
@@ -260,7 +260,7 @@ func (v *View) progressed(e agent.Progressed) {
 		t.quiet()
 		return
 	case e.Progress.Text == "":
-		v.type_(t)
+		v.startTyping(t)
 		return
 	}
 	for i := range t.lines {
@@ -321,7 +321,7 @@ func (v *View) callChanged(e agent.CallChanged) {
 	if e.Call.State == tools.AwaitingApproval {
 		t.quiet()
 	} else {
-		v.type_(t)
+		v.startTyping(t)
 	}
 	v.progress(t)
 }
