@@ -18,7 +18,7 @@ import (
 // Telegram does not take are left out with a warning, and the bot starts.
 func TestRECV8_TheCommandMenu(t *testing.T) {
 	builtIn := []string{
-		"help", "new", "stop", "pending", "jobs", "models", "model", "context", "cost", "compact", "grants", "resettools", "sethome", "enroll",
+		"help", "new", "stop", "pending", "jobs", "models", "model", "context", "cost", "compact", "tools", "grants", "rules", "profile", "resettools", "sethome", "enroll",
 		"leave", "status", "id",
 	}
 	for name, custom := range map[string]int{"few": 3, "101 and more": 101} {
