@@ -385,8 +385,13 @@ func (q *request) answerOpenQuestion(ctx context.Context, plain bool) (bool, err
 		return false, nil
 	}
 	var open []approvals.Pending
-	err := q.DB.View(func(tx *store.Tx) (err error) {
-		open, err = q.Gate.Waiting(tx)
+	err := q.DB.View(func(tx *store.Tx) error {
+		waiting, err := q.Gate.Waiting(tx)
+		for _, p := range waiting {
+			if below, lookErr := q.below(tx, p); below || lookErr != nil {
+				open, err = append(open, p), errors.Join(err, lookErr)
+			}
+		}
 		return err
 	})
 	if err != nil {
@@ -404,6 +409,16 @@ func (q *request) answerOpenQuestion(ctx context.Context, plain bool) (bool, err
 		}
 	}
 	return false, nil
+}
+
+// below says whether the message may have been written when a request's card was there to be read. One from before, such
+// as a part of a backlog, is for something else.
+func (q *request) below(tx *store.Tx, p approvals.Pending) (bool, error) {
+	card, shown, err := q.Out.Slot(tx, cardSlot(p.ID))
+	if !shown { // its delivery is on record a moment later
+		return int64(q.first().Date) >= p.Created.Unix(), err
+	}
+	return store.MessageID(q.first().ID) > card, err
 }
 
 // answer answers a question. A secret goes into the vault in the commit of the answer, which does not hold it, or to whoever
