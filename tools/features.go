@@ -1,7 +1,8 @@
 // # What the two specifications ask for, and where it lives
 //
 // nod follows two descriptions of tool systems: Skald's tools page (S) and Arkme's tool registry (A). Each of their
-// features, in the order of their pages, with its place here or the reason why it is not carried over:
+// features, in the order of their pages, with its place here or the reason why it is not carried over; a tool that neither
+// of them has is marked with N:
 //
 //	S  tool trait: name, description, schema         Tool, Spec, New: the schema comes from the type of the arguments
 //	S  describe (labels), truncate_label             Spec.Label, label.go: 60 and 120 characters, cut at rune edges
