@@ -49,7 +49,7 @@ func checkCommand(ctx context.Context, _ []string, out stdio) error {
 	findings = append(findings, checkToken(ctx, cfg))
 	findings = append(findings, checkModels(ctx, cfg)...)
 	database := checkDatabase(ctx, cfg)
-	findings = append(findings, database, checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkKey(cfg), checkAgents(cfg), checkProcesses(), checkSandbox(cfg), checkUser())
+	findings = append(findings, database, checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkKey(cfg), checkTools(cfg.Profile), checkAgents(cfg), checkProcesses(), checkSandbox(cfg), checkUser())
 	if database.grade != problem { // which has them
 		findings = append(findings, checkServers(ctx, cfg)...)
 	}
