@@ -83,7 +83,7 @@ func (d *Driver) Dispatch(tx *store.Tx, call tools.Call, t tools.Task) error {
 	if len(children) >= maxTasks {
 		return fmt.Errorf("%d tasks work in the background already; wait until one of them is over", maxTasks)
 	}
-	turn, err := d.beget(tx, call, t, Lineage{Task: t.Title, Background: true})
+	turn, err := d.beget(tx, call, t, Lineage{Task: d.Mask(t.Title), Background: true})
 	if err == nil {
 		tx.OnCommit(func() { d.wake(turn.Session) })
 	}

@@ -45,10 +45,11 @@ func (d *Driver) Launch(tx *store.Tx, r scheduler.Run) error {
 	if err != nil {
 		return err
 	}
+	title := d.Mask(r.Job.Title)
 	s := Session{ID: store.NewSessionID(), Address: home.Address, Source: approvals.Cron, Agent: r.Job.Agent, Created: time.Now()}
 	turn := Turn{
 		ID: store.NewTurnID(), Session: s.ID, Address: home.Address, Agent: s.Agent, Source: s.Source, State: Active,
-		Process: d.process, Began: time.Now(), Origin: approvals.Origin{Kind: approvals.FromJob, Name: r.Job.Title}, Deciders: home.Deciders, Cards: home.Address, Job: r.Job.ID, JobTitle: r.Job.Title, JobNote: r.Note(), Run: r.ID, Payer: r.ID,
+		Process: d.process, Began: time.Now(), Origin: approvals.Origin{Kind: approvals.FromJob, Name: title}, Deciders: home.Deciders, Cards: home.Address, Job: r.Job.ID, JobTitle: title, JobNote: r.Note(), Run: r.ID, Payer: r.ID,
 		Context: where,
 	}
 	entry := Entry{Turn: turn.ID, At: turn.Began, Message: llm.Message{Role: llm.RoleUser, Text: d.Mask(jobWords(r))}}
@@ -65,7 +66,7 @@ func (d *Driver) Report(tx *store.Tx, job scheduler.Job, text string) error {
 	if err != nil {
 		return err
 	}
-	return d.View.Emit(tx, JobReported{Address: home.Address, Title: job.Title, Text: text})
+	return d.View.Emit(tx, JobReported{Address: home.Address, Title: d.Mask(job.Title), Text: text})
 }
 
 // home is where a job reports, and who decides there.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,11 @@ const gatherNotices = 200 * time.Millisecond
 
 // Notify implements tools.AgentPort: it queues a notification for the home chat.
 func (d *Driver) Notify(tx *store.Tx, call tools.Call, n tools.Notification) error {
+	n.Source, n.Summary, n.EventType, n.EventTime = d.Mask(n.Source), d.Mask(n.Summary), d.Mask(n.EventType), d.Mask(n.EventTime)
+	n.Refs = slices.Clone(n.Refs)
+	for i, ref := range n.Refs {
+		n.Refs[i] = d.Mask(ref)
+	}
 	if _, err := store.Append(tx, notices, noticesOf, notice{Notification: n, At: time.Now()}); err != nil {
 		return fmt.Errorf("queueing a notification: %w", err)
 	}
