@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-
 	"nod/agent"
 	"nod/bot/outbox"
 	"nod/bot/render"
