@@ -208,7 +208,12 @@ func refusal(p approvals.Pending) Outcome {
 
 // ask is the whole work of a tool that only asks: the answer is its outcome.
 func (r *run) ask(ctx context.Context, req approvals.Request) (Outcome, error) {
-	req = r.addressed(req, *r.question)
+	q := r.veiled(*r.question)
+	for i, o := range q.Options {
+		q.Options[i] = r.mask(o)
+	}
+	r.question = &q
+	req = r.addressed(req, q)
 	var p approvals.Pending
 	err := r.db.Update(func(tx *store.Tx) error {
 		found, ok, err := r.gate.Find(tx, r.req.ID)

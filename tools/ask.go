@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"nod/approvals"
@@ -46,7 +47,13 @@ func (c Call) Ask(ctx context.Context, q approvals.Question) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	return c.live.ask(ctx, c, q)
+	return c.live.ask(ctx, c, c.live.run.veiled(q))
+}
+
+// veiled takes secrets out of what a person reads of a question. Its options stay as they are: an answer is one of them.
+func (r *run) veiled(q approvals.Question) approvals.Question {
+	q.Title, q.Text, q.Options = r.mask(q.Title), r.mask(q.Text), slices.Clone(q.Options)
+	return q
 }
 
 func (l *live) ask(ctx context.Context, c Call, q approvals.Question) (string, error) {

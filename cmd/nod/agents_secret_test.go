@@ -53,3 +53,29 @@ func TestSE9_WhatAgentsTellEachOtherHoldsNoSecret(t *testing.T) {
 		}
 	})
 }
+
+// TestSE9_QuestionsHoldNoSecret: what an agent asks a person is masked as an answer is, with what it offers to choose from.
+func TestSE9_QuestionsHoldNoSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.config = func(c *Config) { c.Models[0].APIKey = llm.Secret(canary) }
+		w.start()
+		for name, encode := range encodings {
+			secret := encode(canary)
+			w.model.push(scripted.Call("ask_user_clarification", map[string]any{
+				"title": name + secret, "question": "Is it " + secret + "?", "suggested_answers": []string{"it is " + secret, "Yes, " + name},
+			}))
+			w.model.push(scripted.Say("Thanks, " + name))
+			w.ann.SendText("go")
+			w.press(w.ann, "Yes, "+name)
+			w.sees(w.ann, "Thanks, "+name)
+		}
+		for _, c := range w.telegram.Calls() {
+			for _, trace := range traces(canary) {
+				if strings.Contains(fmt.Sprint(c.Params), trace) {
+					t.Errorf("the chat holds the secret: %s", c)
+				}
+			}
+		}
+	})
+}
