@@ -10,7 +10,10 @@ import (
 )
 
 // Files sends files into chats for tools. It implements tools.FilePort.
-type Files struct{ Out *outbox.Outbox }
+type Files struct {
+	Out  *outbox.Outbox
+	Mask func(string) string // takes secrets out of captions; nil leaves them as they are
+}
 
 // maxUpload is the largest file that a bot can send, in bytes (TELEGRAM.md 2.1).
 const maxUpload = 50 << 20
@@ -26,11 +29,19 @@ func (f Files) Keep(name string, r io.Reader, size int64) (string, error) {
 // Send puts a kept file in the outbox, within the caller's commit. The answer that follows it makes the sound.
 func (f Files) Send(tx *store.Tx, to store.Address, file tools.File) error {
 	item := outbox.Item{To: to, Kind: outbox.Upload, Silent: true, File: &outbox.File{Handle: file.Handle, Name: file.Name, Kind: fileKinds[file.Kind]}}
-	if file.Caption != "" {
-		caption := render.Head(file.Caption)
+	f.caption(&item, file.Caption)
+	return f.Out.Put(tx, item)
+}
+
+// caption puts words under what is sent.
+func (f Files) caption(item *outbox.Item, markdown string) {
+	if f.Mask != nil {
+		markdown = f.Mask(markdown)
+	}
+	if markdown != "" {
+		caption := render.Head(markdown)
 		item.HTML, item.Plain = caption.HTML, caption.Plain
 	}
-	return f.Out.Put(tx, item)
 }
 
 // SendAlbum puts kept photos in the outbox as one album; a single one goes by itself.
@@ -42,10 +53,7 @@ func (f Files) SendAlbum(tx *store.Tx, to store.Address, photos []tools.File) er
 	for _, p := range photos {
 		item.Photos = append(item.Photos, outbox.File{Handle: p.Handle, Name: p.Name, Kind: outbox.Photo})
 	}
-	if photos[0].Caption != "" {
-		caption := render.Head(photos[0].Caption)
-		item.HTML, item.Plain = caption.HTML, caption.Plain
-	}
+	f.caption(&item, photos[0].Caption)
 	return f.Out.Put(tx, item)
 }
 

@@ -28,15 +28,16 @@ var closedMounts = store.NewTable[store.ChatID, mount]("mounts", store.ParseChat
 // Mounts says for which conversations the port for files is mounted: not where there is no chat, not in a group in which
 // the bot may not send files, and nowhere while the outbox can keep none. It is asked in each round, so it answers from memory.
 type Mounts struct {
-	out *outbox.Outbox
+	out  *outbox.Outbox
+	mask func(string) string
 
 	mu     sync.Mutex
 	closed map[store.ChatID]mount
 }
 
-// NewMounts reads what is known of groups.
-func NewMounts(db *store.DB, out *outbox.Outbox) (*Mounts, error) {
-	m := &Mounts{out: out, closed: map[store.ChatID]mount{}}
+// NewMounts reads what is known of groups. mask takes secrets out of captions.
+func NewMounts(db *store.DB, out *outbox.Outbox, mask func(string) string) (*Mounts, error) {
+	m := &Mounts{out: out, mask: mask, closed: map[store.ChatID]mount{}}
 	err := db.View(func(tx *store.Tx) error {
 		return closedMounts.Scan(tx, nil, func(chat store.ChatID, is mount) (bool, error) {
 			m.closed[chat] = is
@@ -54,7 +55,7 @@ func (m *Mounts) Files(scope tools.Scope) tools.FilePort {
 	if !m.can(scope.Address.Chat) {
 		return nil
 	}
-	return Files{Out: m.out}
+	return Files{Out: m.out, Mask: m.mask}
 }
 
 // can says whether files can be sent to a chat.

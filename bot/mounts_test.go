@@ -27,7 +27,7 @@ func mounted(t *testing.T) (*Mounts, *outbox.Outbox, *store.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := NewMounts(db, out)
+	m, err := NewMounts(db, out, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestMounts_WhatTheBotHasBecomeCounts(t *testing.T) {
 			if err := db.Update(func(tx *store.Tx) error { return m.MemberChanged(tx, u) }); err != nil {
 				t.Fatal(err)
 			}
-			again, err := NewMounts(db, out)
+			again, err := NewMounts(db, out, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

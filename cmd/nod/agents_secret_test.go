@@ -79,3 +79,31 @@ func TestSE9_QuestionsHoldNoSecret(t *testing.T) {
 		}
 	})
 }
+
+// TestSE9_CaptionsHoldNoSecret: what stands under a file is masked as an answer is.
+func TestSE9_CaptionsHoldNoSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.config = func(c *Config) { c.Models[0].APIKey = llm.Secret(canary) }
+		w.write("a.txt", "x")
+		w.start()
+		for name, encode := range encodings {
+			w.model.push(scripted.Call("send_attachment", map[string]any{"file_path": "a.txt", "caption": name + " " + encode(canary)}))
+			w.model.push(scripted.Say("Sent, " + name))
+			w.ann.SendText("go")
+			w.sees(w.ann, "Sent, "+name)
+		}
+		sent := 0
+		for _, c := range w.telegram.Calls("sendDocument") {
+			sent++
+			for _, trace := range traces(canary) {
+				if strings.Contains(c.Params["caption"], trace) {
+					t.Errorf("the chat holds the secret: %s", c)
+				}
+			}
+		}
+		if sent != len(encodings) {
+			t.Errorf("%d files were sent", sent)
+		}
+	})
+}

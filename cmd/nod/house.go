@@ -79,7 +79,7 @@ func openWayOut(w wiring, g ground) (o wayOut, err error) {
 	if err != nil {
 		return o, err
 	}
-	if mounts, err = bot.NewMounts(g.db, o.box); err != nil {
+	if mounts, err = bot.NewMounts(g.db, o.box, g.redactor.Redact); err != nil {
 		return o, err
 	}
 	view = bot.NewView(g.db, o.box, g.redactor, cfg.Zone, w.log)
