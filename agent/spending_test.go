@@ -9,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/agent/llm/scripted"
+	"nod/approvals"
 	"nod/scheduler"
 	"nod/store"
+	"nod/tools"
 )
 
 // thousands is the usage of an answer that used so many thousands of tokens, at the test model's dollar a million.
@@ -192,4 +194,33 @@ func TestOldSpendingIsForgotten(t *testing.T) {
 			t.Errorf("%d days are remembered", days)
 		}
 	})
+}
+
+// TestAJobPaysForItsSubAgents: what they cost counts for the run, in each of them and above, also after a restart.
+func TestAJobPaysForItsSubAgents(t *testing.T) {
+	for name, restarts := range map[string]bool{"in one process": false, "after a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, c := newCast(t, withSpending(Spending{Job: 1}))
+				c.on(jobCast("mail"), scripted.Call(tools.ExecuteSubtask, subtask("sort")).Usage(thousands(300)))
+				c.on("sort", scripted.Call(tools.ExecuteSubtask, subtask("read")).Usage(thousands(300)))
+				c.on("read", scripted.Call("do_it", text("a")).Usage(thousands(500)))
+				r.job("mail")
+				card := r.card(0)
+				if restarts {
+					r.restart()
+				}
+				r.decide(card, approvals.VerbApprove)
+				for _, depth := range []int{2, 1, 0} {
+					failed := sees(r, func(e TurnFailed) bool { return e.Turn.Depth == depth })
+					if got, ok := errors.AsType[*CapError](failed.Err); !ok || *got != (CapError{Job: true, Cap: 1, Spent: 1.1}) {
+						t.Errorf("at depth %d it failed with %v", depth, failed.Err)
+					}
+				}
+				if n := len(r.model.Requests()); n != 3 {
+					t.Errorf("the model was asked %d times", n)
+				}
+			})
+		})
+	}
 }
