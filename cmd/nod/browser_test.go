@@ -23,6 +23,9 @@ var shots = flag.String("shots", "", "a folder in which the browser test leaves 
 // TestBrowser uses the demo's page as a person does, in a headless Chromium as wide as a phone, then on a desktop. It
 // needs a Chromium; NOD_BROWSER=1 makes a missing one a failure.
 func TestBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	b := openBrowser(t, findBrowser(t))
 	demo := showDemo(t, nil)
 	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2), chromedp.EmulateMobile, chromedp.EmulateTouch))

@@ -82,28 +82,27 @@ func TestDialogs(t *testing.T) {
 		t.Fatalf("finding dialogs: %v", err)
 	}
 	for _, file := range files {
-		for _, wire := range wires() {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		real := bytes.Contains(archive.Comment, []byte("# real"))
+		for _, wire := range wires(real) {
 			name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-			t.Run(name+"/"+wire, func(t *testing.T) { holdDialog(t, file, wire) })
+			t.Run(name+"/"+wire, func(t *testing.T) {
+				if real {
+					playDialog(t, file, archive, wire, true)
+					return
+				}
+				synctest.Test(t, func(t *testing.T) { playDialog(t, file, archive, wire, false) })
+			})
 		}
 	}
 }
 
-func holdDialog(t *testing.T, file, wire string) {
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Contains(archive.Comment, []byte("# real")) {
-		playDialog(t, file, archive, wire)
-		return
-	}
-	synctest.Test(t, func(t *testing.T) { playDialog(t, file, archive, wire) })
-}
-
-// wires are the model's wires that dialogs are held on; with -short one has to do.
-func wires() []string {
-	if testing.Short() {
+// wires are the model's wires that a dialog is held on; with -short, and where real time passes, one has to do.
+func wires(real bool) []string {
+	if real || testing.Short() {
 		return []string{llm.WireChat}
 	}
 	return []string{llm.WireChat, llm.WireResponses}
@@ -130,9 +129,10 @@ func newDialog(t *testing.T, w *world) *dialog {
 	}
 }
 
-func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string) {
+// playDialog holds a dialog. In one with real processes time is real too, and no message waits for its second.
+func playDialog(t *testing.T, file string, archive *txtar.Archive, wire string, real bool) {
 	w := newWorld(t)
-	w.wire = wire
+	w.wire, w.unpaced = wire, real
 	d := newDialog(t, w)
 	for _, f := range archive.Files {
 		dir, rest, _ := strings.Cut(f.Name, "/")

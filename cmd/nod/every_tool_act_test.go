@@ -104,6 +104,9 @@ func (a *act) expand(text string) string {
 
 // say writes, and marks where what follows begins.
 func (a *act) say(text string) {
+	if text == "yes" { // a person reads the question first; that it was sent is on record by then
+		time.Sleep(500 * time.Millisecond)
+	}
 	if text != "yes" && text != "/stop" {
 		text += " #" + a.key()
 		if a.forum {

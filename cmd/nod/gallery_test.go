@@ -47,6 +47,7 @@ func TestGalleryFromPicturesToAlbum(t *testing.T) {
 		w.model.push(scripted.Call("gallery_add", map[string]any{"action": "prepare", "gallery": "trip"}), scripted.Say("Add 2 pictures to the gallery trip?"))
 		w.ann.SendAlbum(twoPictures(t), emulator.Caption("keep these"))
 		w.sees(w.ann, "Add 2 pictures to the gallery trip?")
+		time.Sleep(time.Second)
 		w.end()
 		w.start()
 		w.model.push(scripted.Call("gallery_add", map[string]any{"action": "confirm", "gallery": "trip"}))
@@ -76,6 +77,7 @@ func TestGalleryWithoutAYes(t *testing.T) {
 		w.model.push(scripted.Call("gallery_add", map[string]any{"action": "prepare"}), scripted.Say("Add it?"))
 		w.ann.SendAlbum(twoPictures(t), emulator.Caption("keep these"))
 		w.sees(w.ann, "Add it?")
+		time.Sleep(time.Second) // a person reads; what was sent is on record by then
 		w.model.push(scripted.Call("gallery_add", map[string]any{"action": "confirm"}))
 		w.tellsResult()
 		w.ann.SendText("yes, the first one only")

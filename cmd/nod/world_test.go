@@ -48,6 +48,7 @@ type world struct {
 	workspace string
 	wire      string // of the model, see llm.Model
 	config    func(*Config)
+	unpaced   bool
 	control   bool // opens the control socket; not on the fake clock
 	logs      *logBuffer
 	terminal  *logBuffer // what is printed for people
@@ -102,7 +103,7 @@ func (w *world) start() {
 	go func() {
 		done <- run(ctx, wiring{
 			config: cfg, log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), servers: scripted.Transport(helperHandler()), notice: w.terminal, control: w.control,
+			telegram: emulator.Transport(w.telegram), model: scripted.Transport(w.service), servers: scripted.Transport(helperHandler()), notice: w.terminal, control: w.control, unpaced: w.unpaced,
 			restart: func() { cancel(errRestart) }, ready: func() { close(ready) },
 		})
 	}()
