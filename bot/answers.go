@@ -79,7 +79,11 @@ func (q *request) answerOpenQuestion(ctx context.Context, plain bool) (bool, err
 // as a part of a backlog, is for something else.
 func (q *request) below(tx *store.Tx, p approvals.Pending) (bool, error) {
 	card, shown, err := q.Out.Slot(tx, cardSlot(p.ID))
-	if !shown { // its delivery is on record a moment later
+	if err != nil {
+		return false, err
+	}
+	copied, err := q.Out.Copied(tx, cardSlot(p.ID))
+	if !shown || copied { // its delivery is on record a moment later, or that of an earlier copy on none
 		return int64(q.first().Date) >= p.Created.Unix(), err
 	}
 	return store.MessageID(q.first().ID) > card, err

@@ -155,6 +155,8 @@ type held struct {
 	Chat    store.ChatID    `json:"chat"`
 	Message store.MessageID `json:"message"`
 	At      time.Time       `json:"at"`
+	// Again says that an earlier process had it queued too, and may have sent it without a record.
+	Again bool `json:"again,omitempty"`
 }
 
 // place is a message within all chats, the key from a message back to its slot.

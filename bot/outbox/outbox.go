@@ -42,7 +42,9 @@ type Outbox struct {
 	opts   Options
 	log    *slog.Logger
 	files  atomic.Pointer[os.Root] // the folder
-	broken atomic.Bool             // a file could not be kept since the folder was last found to be well
+	// inherited are the rows with a slot that an earlier process left; made before anything is sent.
+	inherited map[rowKey]bool
+	broken    atomic.Bool // a file could not be kept since the folder was last found to be well
 
 	mu      sync.Mutex
 	ctx     context.Context             // of Run, nil before and after
@@ -104,6 +106,12 @@ func (o *Outbox) Put(tx *store.Tx, items ...Item) error {
 func (o *Outbox) Slot(tx *store.Tx, s Slot) (store.MessageID, bool, error) {
 	h, ok, err := slots.Get(tx, store.Text(s))
 	return h.Message, ok, err
+}
+
+// Copied says whether another copy of a slot's message may stand above it, on no record: nod was killed with it in hand.
+func (o *Outbox) Copied(tx *store.Tx, s Slot) (bool, error) {
+	h, _, err := slots.Get(tx, store.Text(s))
+	return h.Again, err
 }
 
 // Hold files a message that a person wrote under a slot, so that an item can delete it.
@@ -210,13 +218,18 @@ func readRows(tx *store.Tx, chat store.ChatID, after uint64, limit int) (queue [
 
 // fill records that the slot holds a message, in place of any other.
 func fill(tx *store.Tx, s Slot, chat store.ChatID, m store.MessageID) error {
+	return fillWith(tx, s, held{Chat: chat, Message: m})
+}
+
+func fillWith(tx *store.Tx, s Slot, h held) error {
 	if err := empty(tx, s); err != nil {
 		return err
 	}
-	if err := slots.Put(tx, store.Text(s), held{Chat: chat, Message: m, At: time.Now().UTC()}); err != nil {
+	h.At = time.Now().UTC()
+	if err := slots.Put(tx, store.Text(s), h); err != nil {
 		return err
 	}
-	return places.Put(tx, place{chat, m}, s)
+	return places.Put(tx, place{h.Chat, h.Message}, s)
 }
 
 func empty(tx *store.Tx, s Slot) error {

@@ -58,12 +58,14 @@ func (o *Outbox) close() {
 // start tidies up and finds the chats that have something queued.
 func (o *Outbox) start() (queued []store.ChatID, err error) {
 	handles := map[string]bool{}
+	o.inherited = map[rowKey]bool{}
 	err = o.db.Update(func(tx *store.Tx) error {
 		queued = nil
 		err := rows.Scan(tx, nil, func(k rowKey, it Item) (bool, error) {
 			if len(queued) == 0 || queued[len(queued)-1] != k.Of {
 				queued = append(queued, k.Of)
 			}
+			o.inherited[k] = it.Slot != ""
 			for _, handle := range it.handles() {
 				handles[handle] = true
 			}
