@@ -167,10 +167,14 @@ func (l *link) drop(c *conn) {
 func (l *link) close() {
 	l.mu.Lock()
 	l.closed = true
-	if l.cancel != nil {
-		l.cancel()
-	}
+	live, cancel := l.conn, l.cancel
 	l.mu.Unlock()
+	if live != nil {
+		live.close() // before its life ends with cancel, so that its calls hear that it was closed, not that it broke
+	}
+	if cancel != nil {
+		cancel()
+	}
 	l.group.Wait()
 }
 
