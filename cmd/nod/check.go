@@ -17,6 +17,7 @@ import (
 	"nod/bot"
 	"nod/bot/inbox"
 	"nod/bot/outbox"
+	"nod/tools/secrets"
 	"nod/tools/shell"
 )
 
@@ -103,7 +104,7 @@ var grades = map[llm.Grade]string{llm.Repaired: ok, llm.Lacking: warning, llm.Fa
 // checkModel says whether a model can be worked with, and then a line for each peculiarity of its service.
 func checkModel(ctx context.Context, service *llm.Client, m llm.Model) []finding {
 	what := "model " + m.Name
-	if name, stored := secretName(string(m.APIKey)); stored {
+	if name, stored := secrets.Reference(string(m.APIKey)); stored {
 		return []finding{{what, warning, "it was not asked: its key is the secret " + name + ", which only the running bot can read; ask it something in the chat"}}
 	}
 	r, err := service.Examine(ctx, m.Name)

@@ -20,6 +20,7 @@ import (
 	"nod/tools"
 	"nod/tools/mcp"
 	"nod/tools/plugins"
+	"nod/tools/secrets"
 	"nod/tools/shell"
 )
 
@@ -163,7 +164,7 @@ func (l *loader) path(key, value, otherwise string) string {
 
 // secret reads a value that may be given as ${NAME} or file:/path.
 func (l *loader) secret(key, value string) llm.Secret {
-	if _, stored := secretName(value); stored {
+	if _, stored := secrets.Reference(value); stored {
 		return llm.Secret(value) // resolved once the database is open
 	}
 	if name, ok := strings.CutPrefix(value, "${"); ok && strings.HasSuffix(name, "}") {

@@ -36,7 +36,7 @@ func (l *loader) passphrase(value, credentials string) llm.Secret {
 		return ""
 	}
 	given := l.secret(key, value)
-	switch _, stored := secretName(value); {
+	switch _, stored := secrets.Reference(value); {
 	case stored || string(given) == value:
 		l.problem(key, "it must be given as file:/path or as ${NAME} of a variable")
 	case len(given) < secrets.MinPassphrase && !l.has(key):
@@ -71,7 +71,7 @@ func (l *loader) commandEnv(given map[string]string) map[string]commandVariable 
 			continue
 		}
 		v := commandVariable{Value: l.secret(key, value)}
-		_, stored := secretName(value)
+		_, stored := secrets.Reference(value)
 		v.Plain = !stored && string(v.Value) == strings.TrimSpace(value)
 		if v.Value == "" && !l.has(key) {
 			l.problem(key, "it is empty")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"nod/agent/llm"
 	"nod/store"
@@ -35,25 +34,11 @@ func checkKey(cfg Config) finding {
 	return finding{"key of the secrets", ok, words}
 }
 
-const (
-	secretHead = "${secret:"
-	secretTail = "}"
-)
-
-// secretName is the name in a value of the form ${secret:NAME}.
-func secretName(value string) (string, bool) {
-	rest, ok := strings.CutPrefix(value, secretHead)
-	if !ok || !strings.HasSuffix(rest, secretTail) {
-		return "", false
-	}
-	return strings.TrimSuffix(rest, secretTail), true
-}
-
 // resolveSecrets puts stored secrets in place of the references to them. All that are missing are named at once.
 func resolveSecrets(models []llm.Model, vault *secrets.Vault, redactor *secrets.Redactor) error {
 	var missing []error
 	resolve := func(where string, value llm.Secret) llm.Secret {
-		name, ok := secretName(string(value))
+		name, ok := secrets.Reference(string(value))
 		if !ok {
 			return value
 		}
@@ -80,7 +65,7 @@ func variables(declared map[string]commandVariable, vault *secrets.Vault) (all [
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		value := string(declared[name].Value)
 		read := func() string { return value }
-		if secret, stored := secretName(value); stored {
+		if secret, stored := secrets.Reference(value); stored {
 			read = func() string {
 				value, _ := vault.Value(secret)
 				return value
