@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"nod/agent/roster"
 	"nod/tools"
@@ -28,6 +29,18 @@ var crossTool = []string{
 	"Give a part of the work to another agent with " + tools.ExecuteSubtask + " when only its result matters; several in one step run side by side.",
 	"Tools that change your configuration (jobs, MCP servers, plugins, secrets) come with " + tools.ActivateTools + "([\"config\"]).",
 }
+
+// needs are the tools that each line of crossTool names, found once.
+var needs = sync.OnceValue(func() (all [][]string) {
+	for _, line := range crossTool {
+		var named []string
+		for _, e := range tools.Named(line) {
+			named = append(named, e.Tool)
+		}
+		all = append(all, named)
+	}
+	return all
+})
 
 // Check refuses texts of ours that name a tool which is not there when they are: guidance whose tools no profile has
 // together, and an agent's text, which is shown in every profile that has tools and in every phase. It is made at the start.

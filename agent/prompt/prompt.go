@@ -70,12 +70,8 @@ func joinParts(parts []string) string {
 // guidance is what goes for several tools at once; it names only tools that are offered.
 func guidance(f Facts) string {
 	var lines []string
-	for _, line := range crossTool {
-		var needs []string
-		for _, e := range tools.Named(line) {
-			needs = append(needs, e.Tool)
-		}
-		if offered(f.Offer, needs...) {
+	for i, line := range crossTool {
+		if offered(f.Offer, needs()[i]...) {
 			lines = append(lines, "- "+line)
 		}
 	}
