@@ -48,6 +48,7 @@ type Outbox struct {
 
 	mu      sync.Mutex
 	ctx     context.Context             // of Run, nil before and after
+	ended   bool                        // Run has ended
 	early   []func(run context.Context) // what was asked for before Run
 	lanes   map[store.ChatID]*lane
 	moved   map[store.ChatID]store.ChatID // groups that got a new id since the start

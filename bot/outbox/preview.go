@@ -23,7 +23,7 @@ type preview struct {
 }
 
 // Preview shows c in the slot's message, or sends that message, as soon as the pace allows. Only the newest content of a
-// slot counts, and it is forgotten when an item for the slot is committed, or when Run is not running.
+// slot counts, and it is forgotten when an item for the slot is committed, or when Run ends; before Run it waits for it.
 func (o *Outbox) Preview(s Slot, to store.Address, c Content) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 
 	"nod/bot/emulator"
 	"nod/bot/outbox"
+	"nod/store"
 )
 
 // grow shows a preview that changes every 50 ms.
@@ -247,7 +248,28 @@ func TestReactions(t *testing.T) {
 	})
 }
 
-func TestBestEffortCallsDoNothingOutsideOfRun(t *testing.T) {
+// A message may be handled a moment before Run: what was to be shown then is shown when it begins, unless an item for
+// its slot was committed since.
+func TestPreviewsWaitForRun(t *testing.T) {
+	inBubble(t, outbox.Options{}, func(r *rig) {
+		r.stop()
+		r.early = func(out *outbox.Outbox) {
+			out.Preview("long", to(r.ann), outbox.Content{Plain: "⏳ at work"})
+			out.Preview("short", to(r.ann), outbox.Content{Plain: "⏳ nearly done"})
+			err := r.db.Update(func(tx *store.Tx) error { return out.Put(tx, outbox.Item{To: to(r.ann), Slot: "short", Plain: "done"}) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.start(outbox.Options{})
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"done", "⏳ at work"}, said(r.ann)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestBestEffortCallsDoNothingAfterRun(t *testing.T) {
 	inBubble(t, outbox.Options{}, func(r *rig) {
 		r.stop()
 		r.out.Typing(to(r.ann))()

@@ -35,6 +35,7 @@ type rig struct {
 	log    *logBuffer
 	out    *outbox.Outbox
 	stop   func()
+	early  func(*outbox.Outbox) // called before Run, when set
 
 	mu    sync.Mutex
 	dead  []outbox.Dead
@@ -80,6 +81,9 @@ func (r *rig) start(o outbox.Options) {
 	}
 	if r.out, err = outbox.New(r.db, client, o); err != nil {
 		r.Fatal(err)
+	}
+	if r.early != nil {
+		r.early(r.out)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	ended := make(chan error, 1)

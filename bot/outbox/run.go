@@ -18,13 +18,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// The lanes open before the queue is read: what is committed after the reading wakes its lane by itself.
-	o.mu.Lock()
-	o.ctx = ctx
-	for _, begin := range o.early {
-		begin(ctx)
-	}
-	o.early = nil
-	o.mu.Unlock()
+	o.open(ctx)
 	queued, err := o.start()
 	if err != nil {
 		cancel()
@@ -47,10 +41,24 @@ func (o *Outbox) Run(ctx context.Context) error {
 	return nil
 }
 
+// open begins what was asked for before Run: a message may be handled a moment earlier.
+func (o *Outbox) open(ctx context.Context) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ctx = ctx
+	for _, l := range o.lanes {
+		o.work.Go(func() { l.run(ctx) })
+	}
+	for _, begin := range o.early {
+		begin(ctx)
+	}
+	o.early = nil
+}
+
 // close shuts the lanes, once ctx has ended, and waits for what they do.
 func (o *Outbox) close() {
 	o.mu.Lock()
-	o.ctx = nil
+	o.ctx, o.ended = nil, true
 	o.mu.Unlock()
 	o.work.Wait()
 }
@@ -125,9 +133,10 @@ func (o *Outbox) busy() bool {
 	return false
 }
 
-// lane returns the chat's lane and starts one when there is none; nil outside of Run. o.mu is held.
+// lane returns the chat's lane and makes one when there is none, which runs as soon as Run does; nil after Run. o.mu is
+// held.
 func (o *Outbox) lane(chat store.ChatID) *lane {
-	if l := o.lanes[chat]; l != nil || o.ctx == nil {
+	if l := o.lanes[chat]; l != nil || o.ended {
 		return l
 	}
 	l := &lane{
@@ -141,8 +150,9 @@ func (o *Outbox) lane(chat store.ChatID) *lane {
 		shows:    map[Slot]uint64{},
 	}
 	o.lanes[chat] = l
-	ctx := o.ctx
-	o.work.Go(func() { l.run(ctx) })
+	if ctx := o.ctx; ctx != nil {
+		o.work.Go(func() { l.run(ctx) })
+	}
 	return l
 }
 
