@@ -253,16 +253,23 @@ type Receipt string
 const (
 	Started Receipt = "started" // it began a turn
 	Queued  Receipt = "queued"  // it enters the turn under way at its next round, or the turn after it
+	Kept    Receipt = "kept"    // it waits for the next message, since it is from before a stop
 	Ignored Receipt = "ignored" // an edit of a message whose turn is over
 )
 
-// Submit files a person's message within the caller's commit: it begins a turn, or joins the one under way.
+// Submit files a person's message within the caller's commit: it begins a turn, joins the one under way, or is kept.
 func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 	s, err := d.sessionAt(tx, in.Address)
 	if err != nil {
 		return "", err
 	}
 	d.hold(s.ID, in.More)
+	if in.Held && !in.Edited {
+		if _, err := store.Append(tx, mailboxes, s.ID, mail{Input: in, Held: true}); err != nil {
+			return "", fmt.Errorf("keeping a message from before a stop: %w", err)
+		}
+		return Kept, nil
+	}
 	return d.enter(tx, s, in)
 }
 

@@ -36,6 +36,8 @@ type Input struct {
 	// that it replies to something else.
 	Below bool `json:"-"`
 	Aside bool `json:"-"`
+	// Held says that a person has stopped everything since: it waits for their next message.
+	Held bool `json:"-"`
 	// More is true when further messages of the conversation are about to be submitted. The turn waits for them before
 	// it asks the model, until one comes without More or Gathered is called.
 	More bool `json:"-"`

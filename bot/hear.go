@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/go-telegram/bot/models"
 
@@ -12,6 +13,7 @@ import (
 	"nod/bot/outbox"
 	"nod/bot/render"
 	"nod/store"
+	"nod/tools"
 )
 
 // Bounds of a transcript, in characters.
@@ -47,6 +49,8 @@ func (in *Intake) hear(ctx context.Context, m *models.Message, saved *agent.Atta
 		words, err = hearing.Transcribe(ctx, filepath.Base(saved.Path), filepath.Join(in.Workspace.Dir(), saved.Path), f)
 	}
 	switch {
+	case context.Cause(ctx) == tools.ErrStopped:
+		return "the user stopped everything before the recording was understood, so its words are not known", ""
 	case err != nil:
 		in.Log.Warn("understanding a recording", "chat", m.Chat.ID, "err", err)
 		why := strings.TrimRight(clean(err.Error()), ".")
@@ -56,6 +60,41 @@ func (in *Intake) hear(ctx context.Context, m *models.Message, saved *agent.Atta
 	}
 	saved.Transcript = clipRunes(words, maxTranscript)
 	return "", ""
+}
+
+// listening are the recordings that are listened to just now, with what ends that.
+type listening struct {
+	mu    sync.Mutex
+	calls map[*store.Address]context.CancelCauseFunc
+}
+
+// listen has interrupt reach what is done under the context that it gives back, until done is called.
+func (in *Intake) listen(ctx context.Context, at store.Address) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l, key := &in.listening, &at
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.calls == nil {
+		l.calls = map[*store.Address]context.CancelCauseFunc{}
+	}
+	l.calls[key] = cancel
+	return ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.calls, key)
+		cancel(nil)
+	}
+}
+
+// interrupt ends the listening in a conversation, or in all.
+func (in *Intake) interrupt(at store.Address, all bool) {
+	in.listening.mu.Lock()
+	defer in.listening.mu.Unlock()
+	for where, cancel := range in.listening.calls {
+		if all || *where == at {
+			cancel(tools.ErrStopped)
+		}
+	}
 }
 
 func notHeardText(why, path string) string {

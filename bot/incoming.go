@@ -36,6 +36,8 @@ type Intake struct {
 	Workspace *tools.Workspace
 	Hearing   func() tools.Hearing // what understands speech now, if anything does
 	Log       *slog.Logger
+
+	listening listening
 }
 
 // attached is a file of a message, before it is fetched.
@@ -55,6 +57,8 @@ func (in *Intake) read(ctx context.Context, messages []*models.Message) (input a
 		input.Speaker = displayName(first.From)
 	}
 	var complaints []string
+	listening, done := in.listen(ctx, input.Address)
+	defer done()
 	for _, m := range messages {
 		if note := noteOf(m); note != "" {
 			input.Notes = append(input.Notes, note)
@@ -66,10 +70,13 @@ func (in *Intake) read(ctx context.Context, messages []*models.Message) (input a
 				input.Notes = append(input.Notes, "a file came that could not be had: "+err)
 				continue
 			}
-			note, complaint := in.hear(ctx, m, &saved)
+			note, complaint := in.hear(listening, m, &saved)
 			input.Files = append(input.Files, saved)
 			if note != "" {
-				input.Notes, complaints = append(input.Notes, note), append(complaints, complaint)
+				input.Notes = append(input.Notes, note)
+			}
+			if complaint != "" {
+				complaints = append(complaints, complaint)
 			}
 		}
 	}

@@ -80,9 +80,9 @@ func (q *request) say(tx *store.Tx, markdown string) error {
 	return q.View.reply(tx, q.at, q.replyTo(), markdown, nil)
 }
 
-// complain says what of a message could not be had. It may name a file, so it is no Markdown; an answer that follows
-// makes the sound.
-func (q *request) complain(tx *store.Tx, text string, silent bool) error {
+// sayPlain answers with what may hold others' words, such as the name of a file, and so is no Markdown. It is silent where
+// an answer that follows makes the sound.
+func (q *request) sayPlain(tx *store.Tx, text string, silent bool) error {
 	text = q.View.masked.Redact(text) // it may quote a service
 	return q.Out.Put(tx, outbox.Item{To: q.at, HTML: render.Escape(text), Plain: text, ReplyTo: q.replyTo(), Silent: silent})
 }
@@ -103,7 +103,7 @@ func (q *request) submit(ctx context.Context) error {
 	}
 	input.Edited, input.More = q.edited, q.Inbox.More(q.update)
 	if input.Text == "" && len(input.Files) == 0 && complaint != "" {
-		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.complain(tx, complaint, false), q.done(tx)) })
+		return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.sayPlain(tx, complaint, false), q.done(tx)) })
 	}
 	return q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.enter(tx, input, complaint), q.done(tx)) })
 }
@@ -123,7 +123,7 @@ func (q *request) enter(tx *store.Tx, input agent.Input, complaint string) (err 
 		return err
 	}
 	if complaint != "" {
-		if err := q.complain(tx, complaint, true); err != nil {
+		if err := q.sayPlain(tx, complaint, true); err != nil {
 			return err
 		}
 	}
@@ -138,8 +138,11 @@ func (q *request) enter(tx *store.Tx, input agent.Input, complaint string) (err 
 	if err := q.place(tx, &input); err != nil {
 		return err
 	}
+	if input.Held, err = q.Inbox.Overtaken(tx, q.update); err != nil {
+		return err
+	}
 	receipt, err := q.Driver.Submit(tx, input)
-	if err == nil && receipt == agent.Queued {
+	if err == nil && (receipt == agent.Queued || receipt == agent.Kept) {
 		tx.OnCommit(func() { q.Out.React(q.at.Chat, input.Message, "👀") })
 	}
 	return err

@@ -111,11 +111,19 @@ func stoppedText(e agent.TurnStopped) string {
 			b.WriteString(" (cut off)")
 		}
 	}
-	if len(e.Queued) > 0 {
-		b.WriteString("\nWaiting for your next message:")
-		for _, text := range e.Queued {
-			fmt.Fprintf(&b, "\n• %s", firstLine(text))
-		}
+	b.WriteString(waitingText(e.Queued))
+	return b.String()
+}
+
+// waitingText lists messages that a stop kept back.
+func waitingText(messages []string) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nWaiting for your next message:")
+	for _, text := range messages {
+		fmt.Fprintf(&b, "\n• %s", firstLine(text))
 	}
 	return b.String()
 }

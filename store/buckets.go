@@ -27,7 +27,7 @@ package store
 //	contexts         name                   run context made in a chat           agent
 //	profiles         chat, topic            the name of its run context          agent
 //	spending         day, run               what its answers have cost, in USD   agent
-//	inbox            update id              raw update and tries                 bot/inbox
+//	inbox            update id              raw update, tries, stopped since     bot/inbox
 //	inbox_dead       update id              raw update that was given up         bot/inbox
 //	inbox_seen       bot's user id          last update id received; last poll   bot/inbox
 //	outbox           chat NUL number        item that waits                      bot/outbox

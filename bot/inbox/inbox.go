@@ -79,6 +79,8 @@ type waiting struct {
 	Update json.RawMessage `json:"update"`
 	At     time.Time       `json:"at"`
 	Tries  int             `json:"tries,omitempty"` // that failed
+	// Overtaken is set by Overtake.
+	Overtaken bool `json:"overtaken,omitempty"`
 }
 
 // last is the newest update that was received, and when Telegram was last asked.
@@ -194,6 +196,10 @@ type entry struct {
 	id     store.UpdateID
 	update models.Update
 	tries  int
+	// overtaking are closed once what Urgent names, and came together with this one, was handled: else a message might begin
+	// something a moment before the /stop below it.
+	overtaking []<-chan struct{}
+	handled    func() // closes the one of this entry, if Urgent names it
 }
 
 // decode reads an update. The id is read on its own, so that it is known also when the library can't decode the rest;
@@ -215,6 +221,38 @@ func decode(raw json.RawMessage) (e entry, err error) {
 		}
 	}()
 	return e, json.Unmarshal(raw, &e.update)
+}
+
+// Overtake marks what came before an update and still waits, in its conversation or everywhere: what the update asked for
+// holds for these too, though they are handled after it. It gives back what it marked, in order.
+func (in *Inbox) Overtake(tx *store.Tx, by *models.Update, everywhere bool) (marked []models.Update, err error) {
+	overtaken := map[store.UpdateID]waiting{}
+	at := laneOf(by)
+	err = rows.Scan(tx, nil, func(id store.UpdateID, w waiting) (bool, error) {
+		if id >= store.UpdateID(by.ID) {
+			return false, nil
+		}
+		if e, err := decode(w.Update); err == nil && (everywhere || laneOf(&e.update) == at) {
+			w.Overtaken = true
+			overtaken[id], marked = w, append(marked, e.update)
+		}
+		return true, nil
+	})
+	for id, w := range overtaken {
+		if err == nil {
+			err = rows.Put(tx, id, w)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("marking what was overtaken: %w", err)
+	}
+	return marked, nil
+}
+
+// Overtaken says whether Overtake has marked an update that is being handled.
+func (in *Inbox) Overtaken(tx *store.Tx, u *models.Update) (bool, error) {
+	w, _, err := rows.Get(tx, store.UpdateID(u.ID))
+	return w.Overtaken, err
 }
 
 // Waiting is how many updates are not handled yet.

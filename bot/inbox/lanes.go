@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,9 +71,10 @@ func (in *Inbox) handOver(entries []entry) {
 	if ctx == nil {
 		return
 	}
+	in.part(entries)
 	for _, e := range entries {
 		key := laneKey{at: laneOf(&e.update)}
-		if e.update.CallbackQuery != nil || in.opts.Urgent != nil && in.opts.Urgent(&e.update) {
+		if e.update.CallbackQuery != nil || e.handled != nil {
 			key = laneKey{at: store.Address{Chat: key.at.Chat}, urgent: true}
 		}
 		l := in.lanes[key]
@@ -84,6 +87,24 @@ func (in *Inbox) handOver(entries []entry) {
 		select {
 		case l.wake <- struct{}{}:
 		default:
+		}
+	}
+}
+
+// part has messages wait for what Urgent names below them, of those that came together. It may concern all conversations,
+// and is handled quickly.
+func (in *Inbox) part(entries []entry) {
+	var overtaking []<-chan struct{}
+	for i := range slices.Backward(entries) {
+		e := &entries[i]
+		switch {
+		case e.update.CallbackQuery != nil: // in one lane with what is urgent
+		case in.opts.Urgent == nil || !in.opts.Urgent(&e.update):
+			e.overtaking = slices.Clip(overtaking)
+		default:
+			handled := make(chan struct{})
+			e.handled = sync.OnceFunc(func() { close(handled) })
+			overtaking = append(overtaking, handled)
 		}
 	}
 }
@@ -215,6 +236,15 @@ func (l *lane) join(group []entry) (e entry, joined, other bool) {
 // deliver hands a group over until it is handled or given up, or ctx ends; its rows stay then for the next start.
 func (in *Inbox) deliver(ctx context.Context, group []entry) {
 	id, tries := group[0].id, group[0].tries
+	for _, handled := range group[0].overtaking {
+		select {
+		case <-handled:
+		case <-ctx.Done():
+		}
+	}
+	if handled := group[0].handled; handled != nil {
+		defer handled()
+	}
 	for ctx.Err() == nil {
 		err := in.attempt(ctx, group)
 		if err == nil || ctx.Err() != nil {
