@@ -164,12 +164,23 @@ func checkSandbox(cfg Config) finding {
 	}
 	switch {
 	case strength == shell.Full:
-		return finding{"sandbox", ok, text}
+		return finding{"sandbox", ok, text + overheadText(runner)}
 	case cfg.Sandbox == shell.Required:
 		return finding{"sandbox", problem, text}
 	}
 	return finding{"sandbox", warning, text}
 }
+
+// overheadText says what the sandbox costs each command on this machine.
+func overheadText(runner *shell.Runner) string {
+	o, err := runner.Overhead(context.Background(), 25)
+	if err != nil {
+		return "; a command failed in it: " + err.Error()
+	}
+	return fmt.Sprintf("; it adds %s to a command, seldom more than %s", millis(o.Added(0.5)), millis(o.Added(0.95)))
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 
 // agentsDir is where the owner's agents are.
 func agentsDir(home string) string { return filepath.Join(home, "agents") }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"nod/bot/emulator"
 	"nod/tools/shell"
 )
 
@@ -43,25 +44,19 @@ func trustSandbox(t *testing.T, table *trustTable) {
 			}
 		}
 	}
-	bare, boxed := h.time(t, trustSize(10, 25, 300), &auto)
-	if strength != shell.Full {
-		t.Logf("NOT MEASURED: the full sandbox, which this machine has not: %v", why)
-	}
 	table.add(t, trustRow{
 		"11. sandbox " + auto.Describe() + ": what commands must not do, and can", fmt.Sprintf("%d of %d", escaped, must), "0",
 		fmt.Sprintf("sandbox none: %d of %d", open, must),
 	}, escaped == 0 || strength != shell.Full, open > 0)
-	added, late := boxed.median()-bare.median(), boxed.at(0.95)-bare.at(0.95)
-	table.add(t, trustRow{
-		"    added time per command, p50 / p95", fmt.Sprintf("%s / %s", millis(added), millis(late)), "p50 ≤ 10 ms",
-		fmt.Sprintf("bare: %s / %s in all", millis(bare.median()), millis(bare.at(0.95))),
-	}, added <= 10*time.Millisecond || !*trustLong || !calm(), boxed.median() > bare.median())
+	if strength == shell.Full {
+		timeSandbox(t, table, &auto)
+	} else {
+		t.Logf("NOT MEASURED: the full sandbox, which this machine has not: %v", why)
+	}
 	if *trustLong {
 		t.Logf("%s", wholeMatrix(t))
 	}
 }
-
-func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 
 // hideout is a workspace with a home of nod and other things around it.
 type hideout struct {
@@ -179,24 +174,46 @@ func (h *hideout) restore(t *testing.T) {
 	}
 }
 
-// time runs `true` so often bare and in the sandbox, by turns.
-func (h *hideout) time(t *testing.T, times int, r *shell.Runner) (bare, boxed samples) {
-	for range times {
-		began := time.Now()
-		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "true")
-		cmd.Dir = h.workspace
-		if _, err := cmd.CombinedOutput(); err != nil {
-			t.Fatal(err)
-		}
-		bare = append(bare, time.Since(began))
-		began = time.Now()
-		_, err := r.Run(context.Background(), shell.Command{Line: "true", Dir: h.dir, Timeout: time.Minute, Sandbox: &shell.Sandbox{Workspace: h.workspace}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		boxed = append(boxed, time.Since(began))
+// timeSandbox tells what the sandbox of nod adds to a command, in the middle of several measurements of 25 commands each. The
+// control is a program that starts more slowly, this test binary, of which the same measurement has to tell more.
+func timeSandbox(t *testing.T, table *trustTable, runner *shell.Runner) {
+	middle, late := overhead(t, trustSize(1, 1, 12))
+	larger, err := runner.Overhead(t.Context(), trustSize(5, 25, 300))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return bare, boxed
+	added := middle.median()
+	table.add(t, trustRow{
+		"    added time per command, p50 / p95", fmt.Sprintf("%s / %s", millis(added), millis(late.median())), "p50 ≤ 10 ms",
+		fmt.Sprintf("a larger program, the tests' own: %s / %s", millis(larger.Added(0.5)), millis(larger.Added(0.95))),
+	}, added <= 10*time.Millisecond || !*trustLong || !calm(), larger.Added(0.5) > added || !calm())
+}
+
+// overheadForm is how "nod check" tells what the sandbox costs.
+var overheadForm = regexp.MustCompile(`it adds ([0-9.]+ ms) to a command, seldom more than ([0-9.]+ ms)`)
+
+// overhead asks the program itself, so often, what its sandbox adds to a command: this test binary is a larger one, which
+// takes longer to start.
+func overhead(t *testing.T, times int) (middle, late samples) {
+	program, dir := build(t, "."), t.TempDir()
+	for range times {
+		cmd := exec.CommandContext(t.Context(), program, "check")
+		cmd.Env = append(os.Environ(), "NOD_HOME="+filepath.Join(dir, "home"), "NOD_WORKSPACE="+filepath.Join(dir, "work"),
+			"TELEGRAM_BOT_TOKEN="+emulator.Token, "NOD_TELEGRAM_API=http://127.0.0.1:1", "OPENAI_API_KEY=none", "OPENAI_BASE_URL=http://127.0.0.1:1/v1")
+		out, _ := cmd.Output() // it fails, since there is neither a Telegram nor a model
+		told := overheadForm.FindSubmatch(out)
+		if told == nil {
+			t.Fatalf("nod check does not say what the sandbox adds:\n%s", out)
+		}
+		for i, all := range []*samples{&middle, &late} {
+			d, err := time.ParseDuration(strings.ReplaceAll(string(told[i+1]), " ", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			*all = append(*all, d)
+		}
+	}
+	return middle, late
 }
 
 // wholeMatrix is what the test of every level prints.
