@@ -199,7 +199,11 @@ func asked(r approvals.Request) string {
 	case approvals.Command:
 		return "Run this command?"
 	case approvals.Diff:
-		return "Change" + where + "? (" + r.Tool + ")"
+		verb := "Change"
+		if strings.HasPrefix(r.Subject.Text, "--- /dev/null\n") {
+			verb = "Create"
+		}
+		return verb + where + "? (" + r.Tool + ")"
 	}
 	return "Allow " + r.Tool + where + "?"
 }

@@ -28,7 +28,7 @@ func TestSE9_WhatAgentsTellEachOtherHoldsNoSecret(t *testing.T) {
 				return scripted.Call("notify", map[string]any{"source": "pit " + secret, "summary": "deep " + secret, "event_type": secret, "refs": []string{secret}})
 			})
 			w.model.push(scripted.Call("write_file", map[string]any{"path": name + ".txt", "content": "x"}))
-			w.sees(w.ann, "Change "+name+".txt")
+			w.sees(w.ann, "Create "+name+".txt")
 			w.model.push(scripted.Say("Told: " + name))
 			w.press(w.ann, "✅ Approve")
 			w.sees(w.ann, "Told: "+name)

@@ -63,7 +63,7 @@ func turnButton(m emulator.Message) string {
 
 func TestNOD4_AStrangersPressIsRefused(t *testing.T) {
 	story(t, func(d *dialog) {
-		d.play("user> write it\nmodel> call write_file {\"path\":\"a.md\",\"content\":\"a\\n\"}\nbot< Change a.md?")
+		d.play("user> write it\nmodel> call write_file {\"path\":\"a.md\",\"content\":\"a\\n\"}\nbot< Create a.md?")
 		card, _ := d.ann.Last()
 		eve := d.telegram.Private(emulator.User{ID: 666, FirstName: "Eve"})
 		answer := d.answerTo(eve.PressData(card.ID, card.Keyboard.Rows[0][0].Data))
@@ -80,7 +80,7 @@ func TestNOD4_AStrangersPressIsRefused(t *testing.T) {
 func TestNOD6_TwoPressesAtOnceHaveOneEffect(t *testing.T) {
 	for range 20 {
 		story(t, func(d *dialog) {
-			d.play("user> write it\nmodel> call write_file {\"path\":\"a.md\",\"content\":\"a\\n\"}\nbot< Change a.md?")
+			d.play("user> write it\nmodel> call write_file {\"path\":\"a.md\",\"content\":\"a\\n\"}\nbot< Create a.md?")
 			card, _ := d.ann.Last()
 			var presses []*emulator.Press
 			for _, label := range []string{"✅ Approve", "❌ Reject", "✅ Approve"} {

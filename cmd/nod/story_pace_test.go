@@ -39,7 +39,7 @@ func TestSEND13_TypingIsRepeatedEvery4SecondsAndEndsBeforeTheAnswer(t *testing.T
 
 func TestSEND13_TypingPausesWhileACardWaits(t *testing.T) {
 	story(t, func(d *dialog) {
-		d.play("user> write\nmodel> call write_file {\"path\":\"a.md\",\"content\":\"a\\n\"}\nbot< Change a.md?\nwait 1s")
+		d.play("user> write\nmodel> call write_file {\"path\":\"a.md\",\"content\":\"a\\n\"}\nbot< Create a.md?\nwait 1s")
 		before := len(d.calls("sendChatAction"))
 		d.play("wait 1m")
 		if n := len(d.calls("sendChatAction")) - before; n > 0 {
