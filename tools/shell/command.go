@@ -14,8 +14,8 @@ import (
 const (
 	// MaxTimeout is the longest time that a command may ask for.
 	MaxTimeout = 600 * time.Second
-	// MaxLine is the longest command line in bytes. Linux takes no single argument over 128 KiB with
-	// its closing NUL (MAX_ARG_STRLEN in execve(2)).
+	// MaxLine is the longest command line, and the longest word of a program, in bytes. Linux takes no single argument
+	// over 128 KiB with its closing NUL (MAX_ARG_STRLEN in execve(2)).
 	MaxLine = 128<<10 - 1
 	// MaxOutput is how many bytes of cleaned output a Result carries, the marker line not counted.
 	MaxOutput = 100_000
@@ -67,6 +67,8 @@ func (c Command) check() error {
 	switch {
 	case c.Program != "" && (!filepath.IsAbs(c.Program) || c.Line != "" || len(c.Words) == 0):
 		return errors.New("a program needs its absolute path and its words, and no line beside them")
+	case slices.ContainsFunc(c.Words, badWord):
+		return fmt.Errorf("a word holds a NUL byte, or has more than the %d bytes that the system takes", MaxLine)
 	case c.Dir == nil:
 		return errors.New("the command has no folder to run in")
 	case c.Timeout <= 0 || c.Timeout > MaxTimeout:
@@ -91,13 +93,17 @@ func checkLine(line string) error {
 	return nil
 }
 
-// exec is what the system is told to execute.
+const sh = "/bin/sh"
+
+// exec is what the system is told to execute: nothing for a Command that only tries the shim.
 func (c Command) exec() (program string, words []string) {
-	if c.Program != "" {
-		return c.Program, c.Words
+	if c.Line != "" {
+		return sh, []string{"sh", "-c", c.Line}
 	}
-	return "/bin/sh", []string{"sh", "-c", c.Line}
+	return c.Program, c.Words
 }
+
+func badWord(word string) bool { return len(word) > MaxLine || strings.ContainsRune(word, 0) }
 
 func badVariable(v string) bool {
 	return strings.IndexByte(v, '=') < 1 || strings.ContainsRune(v, 0)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -189,17 +188,27 @@ func (e ending) result(stopped bool) Result {
 // millisecond sooner, and a build with the race detector would sleep a second at its end.
 var shimEnv = []string{"GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0"}
 
-// start starts the shim for c and tells it what to do. writable is for a sandbox, beside its workspace. What is served has
-// its own input and output, and no pipe for the latter here.
-func start(iso isolation, c Command, writable []string) (_ *process, err error) {
+// start starts the shim for c and tells it what to do. writable is for a sandbox, beside its workspace.
+func start(iso isolation, c Command, writable []string) (*process, error) {
+	s := newSpec(iso, c, writable)
+	p := &process{level: iso.level, probe: len(s.Program) == 0}
+	if err := p.begin(iso, c); err != nil {
+		p.close()
+		return nil, err
+	}
+	if json.NewEncoder(p.control).Encode(s) != nil {
+		p.control.Close() // a shim that has ended, or ends for lack of a spec: wait tells
+	}
+	return p, nil
+}
+
+// begin starts the shim on its ends of the pipes, which then are open in it alone. What is served has its own input and
+// output, and no pipe for the latter here.
+func (p *process) begin(iso isolation, c Command) (err error) {
 	var theirs []*os.File
-	p := &process{level: iso.level, probe: c.Line == "" && c.Program == ""}
 	defer func() {
 		for _, f := range theirs {
 			f.Close()
-		}
-		if err != nil {
-			p.close()
 		}
 	}()
 	pipe := func() (r, w *os.File) {
@@ -208,22 +217,22 @@ func start(iso isolation, c Command, writable []string) (_ *process, err error) 
 		}
 		return r, w
 	}
-	controlR, controlW := pipe()
-	statusR, statusW := pipe()
-	theirs = []*os.File{controlR, statusW}
-	p.control, p.status = controlW, statusR
+	control, toShim := pipe()
+	fromShim, status := pipe()
+	p.control, p.status, theirs = toShim, fromShim, []*os.File{control, status}
 	std := c.std
 	if std == nil {
-		outputR, outputW := pipe()
-		theirs = append(theirs, outputW)
-		p.output, std = outputR, &stdio{out: outputW, err: outputW}
+		var output *os.File
+		p.output, output = pipe()
+		theirs = append(theirs, output)
+		std = &stdio{out: output, err: output}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("making a pipe: %w", err)
+		return fmt.Errorf("making a pipe: %w", err)
 	}
 	exe, err := self()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.cmd = &exec.Cmd{
 		Path:        exe,
@@ -231,27 +240,13 @@ func start(iso isolation, c Command, writable []string) (_ *process, err error) 
 		Env:         shimEnv,
 		Stdout:      std.out,
 		Stderr:      std.err,
-		ExtraFiles:  []*os.File{controlFD - 3: controlR, statusFD - 3: statusW, dirFD - 3: c.Dir.f},
+		ExtraFiles:  []*os.File{controlFD - 3: control, statusFD - 3: status, dirFD - 3: c.Dir.f},
 		SysProcAttr: iso.attributes(c.Sandbox != nil && c.Sandbox.Network),
 	}
 	if std.in != nil {
 		p.cmd.Stdin = std.in
 	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	s := spec{Dir: []byte(c.Dir.Path), Env: environment(slices.Concat(c.Sandbox.variables(iso.walls), c.Env)), Level: iso.level, UserNS: iso.userNS, Walls: iso.walls}
-	if !p.probe {
-		program, words := c.exec()
-		s.Program, s.Words = []byte(program), bytesOf(words)
-	}
-	if c.Sandbox != nil {
-		s.confine(*c.Sandbox, writable)
-	}
-	if json.NewEncoder(p.control).Encode(s) != nil {
-		p.control.Close() // a shim that has ended, or ends for lack of a spec: wait tells
-	}
-	return p, nil
+	return p.cmd.Start()
 }
 
 // await returns the shim's end, which it brings about itself when ctx is done first.

@@ -56,17 +56,14 @@ func (r *Runner) Serve(ctx context.Context, s Service) (*Served, error) {
 	return d, nil
 }
 
-// command is the service as the shim runs it.
+// command is the service as the shim runs it. A shell looks the program up, in the PATH and the folder that it starts with,
+// and puts it in its own place; the words reach it as they are.
 func (s Service) command() (Command, error) {
 	if len(s.Args) == 0 || s.Args[0] == "" || strings.HasPrefix(s.Args[0], "-") {
 		return Command{}, errors.New("there is no program to run")
 	}
-	words := []string{"exec"}
-	for _, arg := range s.Args {
-		words = append(words, "'"+strings.ReplaceAll(arg, "'", `'\''`)+"'")
-	}
 	c := Command{
-		Line: strings.Join(words, " "), Dir: s.Dir, Timeout: MaxTimeout, Env: slices.Clone(s.Env),
+		Program: sh, Words: append([]string{"sh", "-c", `exec "$@"`, "sh"}, s.Args...), Dir: s.Dir, Timeout: MaxTimeout, Env: slices.Clone(s.Env),
 		std: &stdio{in: s.Stdin, out: s.Stdout, err: s.Stderr},
 	}
 	return c, c.check()

@@ -92,8 +92,8 @@ func TestServeRefuses(t *testing.T) {
 			t.Errorf("%q was started", args)
 		}
 	}
-	_, err := (&Runner{}).Serve(t.Context(), Service{Args: []string{strings.Repeat("x", MaxLine)}, Dir: tempDir(t)})
+	_, err := (&Runner{}).Serve(t.Context(), Service{Args: []string{strings.Repeat("x", MaxLine+1)}, Dir: tempDir(t)})
 	if err == nil {
-		t.Error("an endless line was started")
+		t.Error("an endless word was started")
 	}
 }

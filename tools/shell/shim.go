@@ -45,6 +45,19 @@ type spec struct {
 	Network  bool
 }
 
+func newSpec(iso isolation, c Command, writable []string) spec {
+	program, words := c.exec()
+	s := spec{
+		Program: []byte(program), Words: bytesOf(words), Dir: []byte(c.Dir.Path),
+		Env:   environment(slices.Concat(c.Sandbox.variables(iso.walls), c.Env)),
+		Level: iso.level, UserNS: iso.userNS, Walls: iso.walls,
+	}
+	if c.Sandbox != nil {
+		s.confine(*c.Sandbox, writable)
+	}
+	return s
+}
+
 // confine says what the sandbox lets the command do.
 func (s *spec) confine(sandbox Sandbox, writable []string) {
 	places := append(slices.Clone(writable), sandbox.Workspace)
