@@ -247,12 +247,10 @@ func checkEntries(entries []Entry) error {
 	return errors.Join(problems...)
 }
 
-// fits says whether a definition is what its entry says.
+// fits says whether a definition of that name is what its entry says.
 func (e Entry) fits(t Tool) error {
 	traits := t.Traits()
 	switch {
-	case t.Name() != e.Tool:
-		return fmt.Errorf("the catalogue calls %s %q, its definition %q", e.ID, e.Tool, t.Name())
 	case traits.Effect != e.Effect:
 		return fmt.Errorf("%s: the catalogue says %s, its definition %s", e.Tool, e.Effect, traits.Effect)
 	case traits.Category != e.Category:

@@ -76,6 +76,11 @@ func newCatalogue(entries []Entry, profile Profile, all []Tool) (*Registry, erro
 		}
 		problems = append(problems, entries[i].fits(t), entries[i].speaks(t.Description()))
 	}
+	for _, e := range entries {
+		if !slices.ContainsFunc(all, func(t Tool) bool { return t.Name() == e.Tool }) {
+			problems = append(problems, fmt.Errorf("the catalogue's %s (%s) has no definition", e.Tool, e.ID))
+		}
+	}
 	r, err := NewRegistry(all...)
 	if err := errors.Join(append(problems, err)...); err != nil {
 		return nil, fmt.Errorf("making the catalogue: %w", err)
