@@ -30,15 +30,17 @@ type nodTask struct {
 	Env       []string
 }
 
+// roles are what the test binary can be instead of its tests, by the variable that makes it so and holds what to do.
+var roles = map[string]func(task string) (code int){asNod: beNod, asAttempts: beAttempts}
+
 func TestMain(m *testing.M) {
 	if Dispatch(os.Args) {
 		return
 	}
-	if task := os.Getenv(asNod); task != "" {
-		os.Exit(beNod(task))
-	}
-	if text := os.Getenv(asAttempts); text != "" {
-		os.Exit(beAttempts(text))
+	for variable, be := range roles {
+		if task := os.Getenv(variable); task != "" {
+			os.Exit(be(task))
+		}
 	}
 	flag.Parse()
 	fuzzing := flag.Lookup("test.fuzz").Value.String() != "" // whose workers are children too
