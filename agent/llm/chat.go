@@ -46,10 +46,7 @@ const fillReasoning = "(not recorded)"
 func chatMessages(m *Model, q quirk, h []Message) []chatMessage {
 	out := make([]chatMessage, len(h))
 	for i, msg := range h {
-		out[i] = chatMessage{Role: string(msg.Role), Content: chatContent(msg), ToolCallID: msg.CallID}
-		if q.has(quirkShortIDs) && msg.CallID != "" {
-			out[i].ToolCallID = shortID(msg.CallID)
-		}
+		out[i] = chatMessage{Role: string(msg.Role), Content: chatContent(msg), ToolCallID: q.callID(msg.CallID)}
 		if msg.Role == RoleAssistant {
 			echo(&out[i], m, q, msg)
 		}
@@ -79,12 +76,8 @@ func dataURL(i Image) string {
 func echo(out *chatMessage, m *Model, q quirk, msg Message) {
 	w := wireFor(m, msg.Wire)
 	for _, c := range msg.Calls {
-		id := c.ID
-		if q.has(quirkShortIDs) {
-			id = shortID(id)
-		}
 		out.ToolCalls = append(out.ToolCalls, chatCall{
-			ID: id, Type: "function", Function: openai.FunctionCall{Name: c.Name, Arguments: c.Args}, Extra: w.Extra[c.ID],
+			ID: q.callID(c.ID), Type: "function", Function: openai.FunctionCall{Name: c.Name, Arguments: c.Args}, Extra: w.Extra[c.ID],
 		})
 	}
 	if !q.has(quirkNoReasoning) {
@@ -101,6 +94,14 @@ func echo(out *chatMessage, m *Model, q quirk, msg Message) {
 	if q.has(quirkNeedReasoning) && out.ReasoningContent == "" && len(msg.Calls) > 0 {
 		out.ReasoningContent = firstOf(w.Reasoning, fillReasoning)
 	}
+}
+
+// callID is a call's id as the service takes it.
+func (q quirk) callID(id string) string {
+	if id == "" || !q.has(quirkShortIDs) {
+		return id
+	}
+	return shortID(id)
 }
 
 // shortID maps a call id to nine alphanumerics, the same for the same id.

@@ -227,6 +227,10 @@ func (x *examination) window(ctx context.Context) {
 
 // learned says what the service wants written differently.
 func (x *examination) learned() {
+	known := x.entry.known()
+	if known.has(quirkChatOnly) { // which has the last word
+		known &^= quirkResponses
+	}
 	for _, q := range []struct {
 		quirk quirk
 		text  string
@@ -240,7 +244,7 @@ func (x *examination) learned() {
 		{quirkNoReasoning, "it refuses to be shown its reasoning; nod leaves it out"},
 		{quirkNeedReasoning, "it must be shown its reasoning; nod sends it back"},
 	} {
-		if x.entry.known().has(q.quirk) {
+		if known.has(q.quirk) {
 			x.remark("requests", Repaired, "%s", q.text)
 		}
 	}

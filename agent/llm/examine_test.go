@@ -1,7 +1,10 @@
 package llm_test
 
 import (
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +13,8 @@ import (
 	"nod/agent/llm"
 	"nod/agent/llm/scripted"
 )
+
+var update = flag.Bool("update", false, "rewrite testdata/*.golden")
 
 const oddText = `a "b" \ ü€😀`
 
@@ -58,108 +63,177 @@ func TestExamineAGoodService(t *testing.T) {
 	}
 }
 
-// TestMODELQuirksAreNamed shows every peculiarity of MODELS.md that can be seen from outside, with what is done about it.
-func TestMODELQuirksAreNamed(t *testing.T) {
-	think := func(r scripted.Request) scripted.Reply {
-		if reply := examinee(r); len(r.Results()) == 0 && r.Offers("ping") {
-			return scripted.Think("hm").Call("ping", `{"word":"one"}`).Call("ping", `{"word":"two"}`)
-		} else {
-			return reply
+// quirky is a service or a model that is peculiar.
+type quirky struct {
+	name   string
+	quirks scripted.Quirks
+	script func(scripted.Request) scripted.Reply // nil is the examinee
+	model  llm.Model
+	chat   bool // means something on the chat wire only
+}
+
+// peculiarities are those of MODELS.md that can be seen from outside.
+var peculiarities = []quirky{
+	{name: "whole", quirks: scripted.Quirks{Whole: true}},
+	{name: "no [DONE]", quirks: scripted.Quirks{NoDone: true}, chat: true},
+	{name: "no line end", quirks: scripted.Quirks{NoLineEnd: true}, chat: true},
+	{name: "comments", quirks: scripted.Quirks{Comments: true}},
+	{name: "no finish", quirks: scripted.Quirks{NoFinish: true}, script: pinging, chat: true}, // text without a finish reason counts as cut: MODEL-4
+	{name: "finish stop", quirks: scripted.Quirks{FinishStop: true}, chat: true},
+	{name: "no usage", quirks: scripted.Quirks{NoUsage: true}},
+	{name: "null choices", quirks: scripted.Quirks{NullChoices: true}, chat: true},
+	{name: "odd types", quirks: scripted.Quirks{OddTypes: true}, chat: true},
+	{name: "reasoning", quirks: scripted.Quirks{Thinks: "reasoning"}, script: thinking, chat: true},
+	{name: "same index", quirks: scripted.Quirks{SameIndex: true}, chat: true},
+	{name: "no index", quirks: scripted.Quirks{NoIndex: true}, chat: true},
+	{name: "index from 1", quirks: scripted.Quirks{IndexFromOne: true}, chat: true},
+	{name: "no ids", quirks: scripted.Quirks{NoIDs: true}, chat: true},
+	{name: "fresh ids", quirks: scripted.Quirks{FreshIDs: true}, chat: true},
+	{name: "object", quirks: scripted.Quirks{ObjectArgs: true}, chat: true},
+	{name: "max_tokens", quirks: scripted.Quirks{NoMaxTokens: true}, chat: true},
+	{name: "options", quirks: scripted.Quirks{NoStreamOptions: true}, chat: true},
+	{name: "short ids", quirks: scripted.Quirks{ShortIDs: true}},
+	{name: "its reasoning", quirks: scripted.Quirks{WantsReasoning: true}, chat: true},
+	{name: "any name", quirks: scripted.Quirks{AnyToolName: true}},
+	{name: "no pictures", quirks: scripted.Quirks{NoImages: true}, model: llm.Model{Vision: true}},
+	{name: "a short window", quirks: scripted.Quirks{Window: 900}},
+	{name: "a larger window", quirks: scripted.Quirks{Window: 9000}},
+}
+
+// inabilities are what a model makes of the first request that shows that it can't be worked with, or not well.
+var inabilities = []quirky{
+	{name: "no tools", script: answering(scripted.Say("pong"))},
+	{name: "calls as text", script: answering(scripted.Say(`<tool_call>{"name":"ping"}</tool_call>`))},
+	{name: "cut arguments", script: answering(scripted.Call("ping", `{"word":"po`))},
+	{name: "one cut", script: answering(scripted.Call("ping", `{"word":"po`).Call("ping", `{"word":"two"}`))},
+	{name: "mangled", script: answering(scripted.Call("ping", `{"word":"one","text":"a ?"}`).Call("ping", `{"word":"two"}`))},
+	{name: "one call", script: answering(scripted.Call("ping", `{"word":"one"}`))},
+	{name: "thinks in text", script: answering(scripted.Say("<think>hm</think>").Call("ping", `{"word":"one"}`).Call("ping", `{"word":"two"}`)), chat: true},
+	{name: "no words after a call", script: answering(scripted.Call("ping", `{"word":"one"}`).Call("ping", `{"word":"two"}`), scripted.Reply{})},
+	{name: "unknown window", model: llm.Model{ContextWindow: -1}},
+	{name: "told window", quirks: scripted.Quirks{Window: 9000}, model: llm.Model{ContextWindow: -1}},
+	{name: "content as list", quirks: scripted.Quirks{ListContent: true}, script: answering(scripted.Say("pong")), chat: true},
+	{name: "dead after the first request", script: dying, quirks: scripted.Quirks{AnyToolName: true}, model: llm.Model{Vision: true}},
+	{name: "blind", script: blind, model: llm.Model{Vision: true}},
+}
+
+// wishes are what is learned from a refusal, where no wire is configured.
+var wishes = []quirky{
+	{name: "tools on /responses only", script: refusing(scripted.Fail(400, "", "Function tools with reasoning_effort are not supported in /v1/chat/completions. Use /v1/responses."), func(r scripted.Request) bool {
+		return r.Wire == scripted.Chat && r.Offers("ping")
+	})},
+	{name: "no /responses", model: llm.Model{ID: "gpt-6-astra"}, script: refusing(scripted.FailBody(404, "404 page not found"), func(r scripted.Request) bool {
+		return r.Wire == scripted.Responses
+	})},
+	{name: "a part of JSON Schema", script: refusing(scripted.Fail(400, "", `Unknown name "const" at 'tools[0].function_declarations[0].parameters': Cannot find field.`), func(r scripted.Request) bool {
+		return r.N == 0
+	})},
+	{name: "no reasoning", script: refusing(scripted.Fail(400, "", "Extra inputs are not permitted: reasoning_content"), func(r scripted.Request) bool {
+		return strings.Contains(string(r.Body), `"reasoning_content":`)
+	})},
+	{name: "no reason", script: refusing(scripted.FailBody(400, ""), func(r scripted.Request) bool {
+		return strings.Contains(string(r.Body), "100000000")
+	})},
+}
+
+// refusing is a model that thinks, whose service refuses some requests.
+func refusing(with scripted.Reply, what func(scripted.Request) bool) func(scripted.Request) scripted.Reply {
+	return func(r scripted.Request) scripted.Reply {
+		if what(r) {
+			return with
 		}
-	}
-	for name, tt := range map[string]struct {
-		quirks scripted.Quirks
-		script func(scripted.Request) scripted.Reply
-		model  llm.Model
-		want   []string
-	}{
-		"whole":         {quirks: scripted.Quirks{Whole: true}, want: []string{"1 streaming: it sends the answer whole"}},
-		"no [DONE]":     {quirks: scripted.Quirks{NoDone: true}, want: []string{"0 end of the answer: there is no [DONE]"}},
-		"no line end":   {quirks: scripted.Quirks{NoLineEnd: true}, want: []string{"0 stream: its last line has no end", "0 end of the answer: there is no [DONE]"}},
-		"comments":      {quirks: scripted.Quirks{Comments: true}, want: []string{"0 stream: lines that are no data"}},
-		"no finish":     {quirks: scripted.Quirks{NoFinish: true}, want: nil}, // see below
-		"finish stop":   {quirks: scripted.Quirks{FinishStop: true}, want: []string{"0 end of the answer: the finish reason of calls is stop"}},
-		"no usage":      {quirks: scripted.Quirks{NoUsage: true}, want: []string{"1 usage: it reports no usage"}},
-		"null choices":  {quirks: scripted.Quirks{NullChoices: true}, want: []string{"0 frames: some have no choices"}},
-		"odd types":     {quirks: scripted.Quirks{OddTypes: true}, want: []string{"0 frames: some fields are of other types"}},
-		"reasoning":     {quirks: scripted.Quirks{Thinks: "reasoning"}, script: think, want: []string{"0 reasoning: it comes in the field reasoning;"}},
-		"same index":    {quirks: scripted.Quirks{SameIndex: true}, want: []string{"0 parallel calls: several have the same index"}},
-		"no index":      {quirks: scripted.Quirks{NoIndex: true}, want: []string{"0 parallel calls: they come without an index"}},
-		"index from 1":  {quirks: scripted.Quirks{IndexFromOne: true}, want: []string{"0 parallel calls: their indexes do not begin with 0"}},
-		"no ids":        {quirks: scripted.Quirks{NoIDs: true}, want: []string{"0 call ids: there are none"}},
-		"fresh ids":     {quirks: scripted.Quirks{FreshIDs: true}, want: []string{"0 call ids: they change within a call"}},
-		"object":        {quirks: scripted.Quirks{ObjectArgs: true}, want: []string{"0 arguments: they come as an object"}},
-		"max_tokens":    {quirks: scripted.Quirks{NoMaxTokens: true}, want: []string{"0 requests: it wants max_completion_tokens"}},
-		"options":       {quirks: scripted.Quirks{NoStreamOptions: true}, want: []string{"0 requests: it refuses stream_options"}},
-		"short ids":     {quirks: scripted.Quirks{ShortIDs: true}, want: []string{"0 requests: it wants call ids of nine"}},
-		"its reasoning": {quirks: scripted.Quirks{WantsReasoning: true}, want: []string{"0 requests: it must be shown its reasoning"}},
-		"any name":      {quirks: scripted.Quirks{AnyToolName: true}, want: []string{"0 tool names: it takes dots, slashes and 128 characters"}},
-		"no pictures":   {quirks: scripted.Quirks{NoImages: true}, model: llm.Model{Vision: true}, want: []string{"2 vision: it takes no pictures; set vision: false"}},
-		"a short window": {
-			quirks: scripted.Quirks{Window: 900}, want: []string{"1 context length: context_window is 1000 in nod.yaml, and the service tells 900"},
-		},
-		"a larger window": {quirks: scripted.Quirks{Window: 9000}, want: nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			script := tt.script
-			if script == nil {
-				script = examinee
-			}
-			if name == "no finish" { // text without a finish reason counts as cut: MODEL-4
-				script = func(scripted.Request) scripted.Reply {
-					return scripted.Call("ping", `{"word":"one"}`).Call("ping", `{"word":"two"}`)
-				}
-				tt.want = []string{"0 end of the answer: there is no finish reason"}
-			}
-			tt.model.ContextWindow, tt.model.Wire = 1000, llm.WireChat
-			report := examine(t, scripted.New(script).WithQuirks(tt.quirks), tt.model)
-			got := aspects(report)
-			if len(got) != len(tt.want) {
-				t.Fatalf("remarks:\n%s", strings.Join(got, "\n"))
-			}
-			for i, want := range tt.want {
-				if !strings.HasPrefix(got[i], want) {
-					t.Errorf("%q, not %q", got[i], want)
-				}
-			}
-			if !report.Tools || report.Requests > 8 {
-				t.Errorf("%+v", report)
-			}
-		})
+		return thinking(r)
 	}
 }
 
-func TestExamineAModelThatCannot(t *testing.T) {
-	answering := func(first scripted.Reply) func(scripted.Request) scripted.Reply {
-		return func(r scripted.Request) scripted.Reply {
-			if r.N == 0 {
-				return first
-			}
-			return examinee(r)
+// pinging calls as it is told to, whatever it is asked.
+func pinging(scripted.Request) scripted.Reply {
+	return scripted.Call("ping", `{"word":"one"}`).Call("ping", `{"word":"two"}`)
+}
+
+func thinking(r scripted.Request) scripted.Reply {
+	if len(r.Results()) == 0 && r.Offers("ping") {
+		return scripted.Think("hm").Call("ping", `{"word":"one"}`).Call("ping", `{"word":"two"}`)
+	}
+	return examinee(r)
+}
+
+func blind(r scripted.Request) scripted.Reply {
+	if strings.Contains(r.LastUser(), "colour") {
+		return scripted.Say("I can't see pictures.")
+	}
+	return examinee(r)
+}
+
+func dying(r scripted.Request) scripted.Reply {
+	if r.N > 0 {
+		return scripted.Fail(500, "", "the engine is gone")
+	}
+	return examinee(r)
+}
+
+// answering begins with other answers than the examinee's.
+func answering(first ...scripted.Reply) func(scripted.Request) scripted.Reply {
+	return func(r scripted.Request) scripted.Reply {
+		if r.N < len(first) {
+			return first[r.N]
+		}
+		return examinee(r)
+	}
+}
+
+// remarksOn lists what an examination says about each, as a file has it.
+func remarksOn(t *testing.T, title, wire string, all []quirky) string {
+	var b strings.Builder
+	for _, q := range all {
+		if q.chat && wire != llm.WireChat {
+			continue
+		}
+		if q.script == nil {
+			q.script = examinee
+		}
+		q.model.Wire = wire
+		switch q.model.ContextWindow {
+		case 0:
+			q.model.ContextWindow = 1000
+		case -1:
+			q.model.ContextWindow = 0
+		}
+		report := examine(t, scripted.New(q.script).WithQuirks(q.quirks), q.model)
+		fmt.Fprintf(&b, "== %s, %s: %s\n", title, wire, q.name)
+		for _, line := range aspects(report) {
+			fmt.Fprintln(&b, line)
+		}
+		if report.Requests > 8 {
+			t.Errorf("%s, %s: %d requests", q.name, wire, report.Requests)
+		}
+		if title == "peculiar" && !report.Tools {
+			t.Errorf("%s, %s: it calls tools: %+v", q.name, wire, report)
 		}
 	}
-	for name, tt := range map[string]struct {
-		first scripted.Reply
-		model llm.Model
-		want  string
-	}{
-		"no tools":        {scripted.Say("pong"), llm.Model{ContextWindow: 1}, "1 tools: it answers, but did not call"},
-		"calls as text":   {scripted.Say(`<tool_call>{"name":"ping"}</tool_call>`), llm.Model{ContextWindow: 1}, "2 tools: it writes calls as text"},
-		"cut arguments":   {scripted.Call("ping", `{"word":"po`), llm.Model{ContextWindow: 1}, "2 arguments: the arguments of its calls are no JSON objects"},
-		"one cut":         {scripted.Call("ping", `{"word":"po`).Call("ping", `{"word":"two"}`), llm.Model{ContextWindow: 1}, "1 arguments: arguments of some calls are cut"},
-		"mangled":         {scripted.Call("ping", `{"word":"one","text":"a ?"}`).Call("ping", `{"word":"two"}`), llm.Model{ContextWindow: 1}, "1 arguments: quotes, backslashes"},
-		"one call":        {scripted.Call("ping", `{"word":"one"}`), llm.Model{ContextWindow: 1}, "0 parallel calls: it makes one call at a time"},
-		"thinks in text":  {scripted.Say("<think>hm</think>").Call("ping", `{"word":"one"}`).Call("ping", `{"word":"two"}`), llm.Model{ContextWindow: 1}, "0 reasoning: it stands in the text"},
-		"unknown window":  {examinee(scripted.Request{Messages: []scripted.Message{{Role: "user", Text: "Call the tool ping"}}}), llm.Model{}, "1 context length: set context_window in nod.yaml"},
-		"content as list": {scripted.Raw("data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"text\",\"text\":\"pong\"}]},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":5}}\n\ndata: [DONE]\n\n"), llm.Model{ContextWindow: 1}, "0 frames: content is a list of parts"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			tt.model.Wire = llm.WireChat
-			got := aspects(examine(t, scripted.New(answering(tt.first)), tt.model))
-			if len(got) == 0 || !strings.HasPrefix(got[0], tt.want) {
-				t.Errorf("remarks:\n%s", strings.Join(got, "\n"))
-			}
-		})
+	return b.String()
+}
+
+// TestMODELQuirksAreNamed shows on both wires everything of MODELS.md that can be seen from outside, with all that is said
+// about it: what it is, and what nod does or the operator may. A number is the Grade.
+func TestMODELQuirksAreNamed(t *testing.T) {
+	var got string
+	for _, wire := range []string{llm.WireChat, llm.WireResponses} {
+		got += remarksOn(t, "peculiar", wire, peculiarities) + remarksOn(t, "unable", wire, inabilities)
+	}
+	got += remarksOn(t, "wishes", llm.WireAuto, wishes)
+	path := filepath.Join("testdata", "remarks.golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -178,17 +252,5 @@ func TestMODEL5ExamineTellsWhatTheServiceSays(t *testing.T) {
 				t.Errorf("%d requests", n)
 			}
 		})
-	}
-	dead := scripted.New(func(r scripted.Request) scripted.Reply {
-		if r.N > 0 {
-			return scripted.Fail(500, "", "the engine is gone")
-		}
-		return examinee(r)
-	}).WithQuirks(scripted.Quirks{AnyToolName: true})
-	got := strings.Join(aspects(examine(t, dead, llm.Model{ContextWindow: 1000, Vision: true, Wire: llm.WireChat})), "\n")
-	for _, want := range []string{"2 results of calls: it does not go on after a call: ", "1 tool names: what it takes is not known: ", "1 vision: whether it takes pictures is not known"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in:\n%s", want, got)
-		}
 	}
 }

@@ -26,15 +26,15 @@ type itemPart struct {
 }
 
 // inputItems encodes a sanitized history; system text is returned apart, for "instructions".
-func inputItems(m *Model, h []Message) (instructions string, items []any) {
+func inputItems(m *Model, q quirk, h []Message) (instructions string, items []any) {
 	for _, msg := range h {
 		switch msg.Role {
 		case RoleSystem:
 			instructions = msg.Text
 		case RoleTool:
-			items = append(items, item{Type: "function_call_output", CallID: msg.CallID, Output: msg.Text})
+			items = append(items, item{Type: "function_call_output", CallID: q.callID(msg.CallID), Output: msg.Text})
 		case RoleAssistant:
-			items = append(items, assistantItems(m, msg)...)
+			items = append(items, assistantItems(m, q, msg)...)
 		default:
 			items = append(items, item{Role: "user", Content: itemContent(msg)})
 		}
@@ -58,11 +58,11 @@ func itemContent(m Message) any {
 
 // assistantItems gives back the model's own output items where they still say what the message says; a message that
 // was changed, or made by another model, is told anew.
-func assistantItems(m *Model, msg Message) []any {
+func assistantItems(m *Model, q quirk, msg Message) []any {
 	if w := wireFor(m, msg.Wire); len(w.Output) > 0 && sameAs(w.Output, msg) {
 		out := make([]any, len(w.Output))
 		for i, raw := range w.Output {
-			out[i] = raw
+			out[i] = q.echoed(raw)
 		}
 		return out
 	}
@@ -71,9 +71,19 @@ func assistantItems(m *Model, msg Message) []any {
 		out = append(out, item{Role: "assistant", Content: msg.Text})
 	}
 	for _, c := range msg.Calls {
-		out = append(out, item{Type: "function_call", CallID: c.ID, Name: c.Name, Arguments: c.Args})
+		out = append(out, item{Type: "function_call", CallID: q.callID(c.ID), Name: c.Name, Arguments: c.Args})
 	}
 	return out
+}
+
+// echoed is an item of the model's own as it goes back: word for word, but for a call id that would be refused.
+func (q quirk) echoed(raw json.RawMessage) any {
+	var it map[string]json.RawMessage
+	if !q.has(quirkShortIDs) || json.Unmarshal(raw, &it) != nil || rawString(it["call_id"]) == "" {
+		return raw
+	}
+	it["call_id"] = json.RawMessage(`"` + shortID(rawString(it["call_id"])) + `"`)
+	return it
 }
 
 func sameAs(output []json.RawMessage, msg Message) bool {
@@ -124,7 +134,7 @@ func (it outputItem) text() string {
 func (t *try) openResponses(ctx context.Context) (frames, error) {
 	m := t.model
 	store := false
-	instructions, input := inputItems(m, t.req.Messages)
+	instructions, input := inputItems(m, t.quirks, t.req.Messages)
 	req := openai.CreateResponseRequest{
 		Model: m.ID, Instructions: instructions, Input: input, MaxOutputTokens: t.req.MaxOutput,
 		Store: &store, Include: []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent},

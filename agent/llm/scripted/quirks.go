@@ -6,7 +6,8 @@ import (
 	"regexp"
 )
 
-// Quirks are peculiarities of services in the field, on the chat wire. The zero value is a service that has none.
+// Quirks are peculiarities of services in the field. The zero value is a service that has none. The Responses wire has those
+// that mean something there: Whole, Comments, NoUsage, ShortIDs, NoImages, AnyToolName and Window.
 type Quirks struct {
 	// How the stream is framed.
 	Whole      bool   // a completion in JSON instead of a stream
@@ -54,24 +55,26 @@ func (q Quirks) judge(r Request) *refusal {
 		StreamOptions json.RawMessage `json:"stream_options"`
 		MaxTokens     int             `json:"max_tokens"`
 		MaxCompletion int             `json:"max_completion_tokens"`
+		MaxOutput     int             `json:"max_output_tokens"` // of the Responses wire
 	}
 	if err := json.Unmarshal(r.Body, &body); err != nil {
 		return refusef("", "We could not parse the JSON body of your request: %v", err)
 	}
+	most := max(body.MaxTokens, body.MaxCompletion, body.MaxOutput)
 	switch {
 	case q.NoStreamOptions && body.StreamOptions != nil:
 		return refusef("stream_options", "Extra inputs are not permitted: stream_options")
 	case q.NoMaxTokens && body.MaxTokens > 0:
 		return refusef("max_tokens", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.")
-	case q.Window > 0 && body.MaxTokens+body.MaxCompletion > q.Window:
-		return refusef("max_tokens", "This model's maximum context length is %d tokens. However, you requested %d tokens.", q.Window, body.MaxTokens+body.MaxCompletion)
+	case q.Window > 0 && most > q.Window:
+		return refusef("max_tokens", "This model's maximum context length is %d tokens. However, you requested %d tokens.", q.Window, most)
 	}
 	for i, m := range r.Messages {
 		at := fmt.Sprintf("messages[%d]", i)
 		switch {
 		case q.NoImages && len(m.Images) > 0:
 			return refusef(at+".content", "This model does not support image input.")
-		case q.WantsReasoning && len(m.Calls) > 0 && m.Reasoning == "":
+		case q.WantsReasoning && r.Wire == Chat && len(m.Calls) > 0 && m.Reasoning == "":
 			return refusef(at, "thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i)
 		}
 		for _, c := range m.Calls {

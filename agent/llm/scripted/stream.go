@@ -216,7 +216,9 @@ func (r *responseStream) end(finish string, u Usage) {
 	r.closeText()
 	status := responseStatus(finish)
 	resp := r.response(status)
-	resp["usage"] = responseUsage(u)
+	if !r.quirks.NoUsage {
+		resp["usage"] = responseUsage(u)
+	}
 	if status == "incomplete" {
 		resp["incomplete_details"] = map[string]any{"reason": incompleteReason(finish)}
 	}
