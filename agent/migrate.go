@@ -8,21 +8,9 @@ import (
 
 // Migrate rewrites what is filed under a group that became a supergroup (RECV-11).
 func Migrate(tx *store.Tx, from, to store.ChatID) error {
-	moved := map[store.Address]store.SessionID{}
-	err := addresses.Scan(tx, from.Bytes(), func(at store.Address, id store.SessionID) (bool, error) {
-		moved[at] = id
-		return true, nil
-	})
-	for at, id := range moved {
-		if err == nil {
-			err = addresses.Delete(tx, at)
-		}
-		if err == nil {
-			err = addresses.Put(tx, store.Address{Chat: to, Topic: at.Topic}, id)
-		}
-	}
+	err := moveAddresses(tx, addresses, from, to)
 	if err == nil {
-		err = moveProfiles(tx, from, to)
+		err = moveAddresses(tx, profiles, from, to) // a group keeps its run contexts
 	}
 	if err == nil {
 		err = moveSessions(tx, from, to)
@@ -33,19 +21,19 @@ func Migrate(tx *store.Tx, from, to store.ChatID) error {
 	return nil
 }
 
-// moveProfiles lets a group keep its run contexts.
-func moveProfiles(tx *store.Tx, from, to store.ChatID) error {
-	moved := map[store.Address]string{}
-	err := profiles.Scan(tx, from.Bytes(), func(at store.Address, name string) (bool, error) {
-		moved[at] = name
+// moveAddresses files what a table holds of a chat, and of its topics, under another.
+func moveAddresses[V any](tx *store.Tx, t store.Table[store.Address, V], from, to store.ChatID) error {
+	moved := map[store.Address]V{}
+	err := t.Scan(tx, from.Bytes(), func(at store.Address, v V) (bool, error) {
+		moved[at] = v
 		return true, nil
 	})
-	for at, name := range moved {
+	for at, v := range moved {
 		if err == nil {
-			err = profiles.Delete(tx, at)
+			err = t.Delete(tx, at)
 		}
 		if err == nil {
-			err = profiles.Put(tx, store.Address{Chat: to, Topic: at.Topic}, name)
+			err = t.Put(tx, store.Address{Chat: to, Topic: at.Topic}, v)
 		}
 	}
 	return err

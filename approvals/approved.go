@@ -79,7 +79,7 @@ func (g *Gate) Redeem(tx *store.Tx, id store.ApprovalID, fresh Request) (Approve
 	if was, err := shown.Digest(); err != nil || was != p.Digest {
 		return Approved{}, errors.Join(ErrChanged, err)
 	}
-	if reason, denied := g.denied(tx, fresh); denied {
+	if reason, denied := g.Denies(tx, fresh); denied {
 		return Approved{}, fmt.Errorf("%w: %s", ErrDenied, reason)
 	}
 	p.State, p.Ended = Used, now
@@ -89,11 +89,9 @@ func (g *Gate) Redeem(tx *store.Tx, id store.ApprovalID, fresh Request) (Approve
 	return Approved{digest: digest, request: fresh, how: p.how(), network: true}, nil
 }
 
-// Denies says whether a rule, or nod itself, denies the call whatever a person would say.
-func (g *Gate) Denies(tx *store.Tx, r Request) (reason string, denied bool) { return g.denied(tx, r) }
-
-// denied looks again for what no nod lifts, since a deny may have been added while the request waited.
-func (g *Gate) denied(tx *store.Tx, r Request) (reason string, denied bool) {
+// Denies says whether a rule, or nod itself, denies the call whatever a person says or has said: a deny may have been added
+// while the request waited.
+func (g *Gate) Denies(tx *store.Tx, r Request) (reason string, denied bool) {
 	if reason, denied := g.builtIn(r); denied {
 		return reason, true
 	}

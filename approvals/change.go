@@ -33,10 +33,10 @@ func (rs *Rules) Change(tx *store.Tx, id string, action Action, by store.UserID)
 	}
 	r.Action, r.By, r.Seeded, r.Unattended, r.Note = action, by, false, false, ""
 	r.Priority = r.rank()
-	if err := r.check(rs.sets); err != nil {
+	if err := r.Check(rs.sets); err != nil {
 		return Rule{}, fmt.Errorf("changing a rule: %w", err)
 	}
-	if err := rs.useful(r); err != nil {
+	if err := r.Useful(rs.sets); err != nil {
 		return Rule{}, err
 	}
 	return r, put(tx, r)

@@ -137,12 +137,12 @@ func TestCommandRuleCheck(t *testing.T) {
 		"a folder's pattern": {Tool: "execute_cmd", Command: &CommandRule{Program: "ls"}, Dir: "/w/../x", Action: ActionAllow},
 	}
 	for name, rule := range tests {
-		if err := rule.check(testSets); err == nil {
+		if err := rule.Check(testSets); err == nil {
 			t.Errorf("%s passes", name)
 		}
 	}
 	for _, rule := range []Rule{gitRule(nil), gitRule(func(c *CommandRule) { *c = CommandRule{Program: "env"} })} {
-		if err := rule.check(testSets); err != nil {
+		if err := rule.Check(testSets); err != nil {
 			t.Error(err)
 		}
 	}

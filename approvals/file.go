@@ -10,9 +10,6 @@ import (
 // PriorityFile is that of the rules in nod.yaml, in their order there: before what was given by button, after the guards.
 const PriorityFile = 150
 
-// Check finds what would make the rule match nothing, or not what its words say.
-func (r Rule) Check(sets ToolSets) error { return r.check(sets) }
-
 // Apply makes the rules of nod.yaml those that are marked as such: what is there no longer goes. One for every tool stands in
 // the place of its group's own for as long as it is there.
 func (rs *Rules) Apply(tx *store.Tx, rules []Rule) error {
@@ -29,7 +26,7 @@ func (rs *Rules) Apply(tx *store.Tx, rules []Rule) error {
 	}
 	now := wallNow()
 	for i, r := range rules {
-		if err := r.check(rs.sets); err != nil {
+		if err := r.Check(rs.sets); err != nil {
 			return fmt.Errorf("applying the rules of nod.yaml: %w", err)
 		}
 		if r.Group == "" {

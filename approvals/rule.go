@@ -209,8 +209,8 @@ func skipEmpty(reach []bool, pattern []string) {
 	}
 }
 
-// check finds what would make the rule match nothing, or not what its words say.
-func (r Rule) check(sets ToolSets) error {
+// Check finds what would make the rule match nothing, or not what its words say.
+func (r Rule) Check(sets ToolSets) error {
 	glob, isGlob := strings.CutPrefix(r.Path, GlobPrefix)
 	_, globErr := path.Match(strings.ReplaceAll(glob, "/", ""), "")
 	_, known := sets[r.Tool]

@@ -121,13 +121,13 @@ func TestRuleCheck(t *testing.T) {
 		"no JSON":       func(r *Rule) { r.Args = json.RawMessage(`{`) },
 		"source":        func(r *Rule) { r.Source = "email" },
 	}
-	if err := ok.check(testSets); err != nil {
+	if err := ok.Check(testSets); err != nil {
 		t.Fatal(err)
 	}
 	for name, spoil := range tests {
 		r := ok
 		spoil(&r)
-		if r.check(testSets) == nil {
+		if r.Check(testSets) == nil {
 			t.Errorf("%s: a rule that says nothing clear was taken", name)
 		}
 	}
@@ -202,7 +202,7 @@ func FuzzRule(f *testing.F) {
 		req := Request{Tool: tool, Args: json.RawMessage(args), Paths: []Path{{Canonical: name}}}
 		for _, action := range []Action{ActionAllow, ActionRequire, ActionDeny} {
 			r := Rule{Tool: toolPattern, Path: pathPattern, Action: action}
-			_ = r.check(testSets)
+			_ = r.Check(testSets)
 			_ = r.Words()
 			matches := r.Matches(req, testSets)
 			if matches && pathPattern != "" && !reaches(pathPattern, path.Clean(name)) {

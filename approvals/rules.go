@@ -55,7 +55,7 @@ func (rs *Rules) Seed(tx *store.Tx) error {
 	now := wallNow()
 	current := map[string]bool{}
 	for i, seed := range rs.seeds {
-		if err := seed.check(rs.sets); err != nil {
+		if err := seed.Check(rs.sets); err != nil {
 			return fmt.Errorf("seeding the rule %q: %w", seed.Words(), err)
 		}
 		current[seed.ID] = true
@@ -127,7 +127,7 @@ func (rs *Rules) All(tx *store.Tx) ([]Rule, error) {
 		return nil, fmt.Errorf("loading the rules: %w", err)
 	}
 	for _, r := range all {
-		if err := r.check(rs.sets); err != nil {
+		if err := r.Check(rs.sets); err != nil {
 			return nil, fmt.Errorf("loading the rules: rule %s: %w", r.ID, err)
 		}
 	}
@@ -142,7 +142,7 @@ func (rs *Rules) All(tx *store.Tx) ([]Rule, error) {
 // then the one that was there is given back.
 func (rs *Rules) Add(tx *store.Tx, r Rule) (Rule, error) {
 	r.Group = cmp.Or(r.Group, DefaultGroup)
-	if err := r.check(rs.sets); err != nil {
+	if err := r.Check(rs.sets); err != nil {
 		return Rule{}, fmt.Errorf("adding a rule: %w", err)
 	}
 	all, err := rs.All(tx)
@@ -155,15 +155,12 @@ func (rs *Rules) Add(tx *store.Tx, r Rule) (Rule, error) {
 	if r.Everything() && slices.ContainsFunc(all, func(o Rule) bool { return o.Everything() && o.Group == r.Group && o.Action != r.Action }) {
 		return Rule{}, ErrCatchAll
 	}
-	if err := rs.useful(r); err != nil {
+	if err := r.Useful(rs.sets); err != nil {
 		return Rule{}, err
 	}
 	r.ID, r.Created, r.Seeded = newID(), wallNow(), false
 	return r, put(tx, r)
 }
-
-// useful refuses what would let nothing through though it says so.
-func (rs *Rules) useful(r Rule) error { return r.Useful(rs.sets) }
 
 // Useful refuses an allow of a tool that runs commands which says nothing of their words: it would let nothing through.
 func (r Rule) Useful(sets ToolSets) error {

@@ -150,18 +150,9 @@ func hashCode(code string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// sweepInvitations forgets codes that are out of time.
 func sweepInvitations(tx *store.Tx) error {
-	var dead []store.Text
-	err := invitations.Scan(tx, nil, func(k store.Text, i invitation) (bool, error) {
-		if time.Now().After(i.Expires) {
-			dead = append(dead, k)
-		}
-		return true, nil
-	})
-	for _, k := range dead {
-		err = errors.Join(err, invitations.Delete(tx, k))
-	}
-	return err
+	return invitations.DeleteFunc(tx, nil, func(_ store.Text, i invitation) bool { return time.Now().After(i.Expires) })
 }
 
 // Redeem uses up a pairing code. A wrong one counts against every code that is open, and burns those it was the fifth

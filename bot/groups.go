@@ -136,22 +136,12 @@ func (g *Groups) Send(tx *store.Tx, link tools.JoinLink) error {
 
 // sweepLinks forgets links that let nobody in any more.
 func sweepLinks(tx *store.Tx) error {
-	var old []store.Text
-	err := joinRecords.Scan(tx, nil, func(url store.Text, r joinRecord) (bool, error) {
-		if time.Now().After(r.Expires) {
-			old = append(old, url)
-		}
-		return true, nil
-	})
-	for _, url := range old {
-		err = errors.Join(err, joinRecords.Delete(tx, url))
-	}
-	return err
+	return joinRecords.DeleteFunc(tx, nil, func(_ store.Text, r joinRecord) bool { return time.Now().After(r.Expires) })
 }
 
-// asked answers a request to join that came by a link of ours: the person whom it is for is let in, anybody else turned
+// answerRequest answers a request to join that came by a link of ours: the person whom it is for is let in, anybody else turned
 // away. Other requests are for the group's administrators. To answer twice after a crash does no harm.
-func (g *Groups) asked(ctx context.Context, r *models.ChatJoinRequest, done func(*store.Tx) error) error {
+func (g *Groups) answerRequest(ctx context.Context, r *models.ChatJoinRequest, done func(*store.Tx) error) error {
 	if r.InviteLink == nil {
 		return g.DB.Update(done)
 	}

@@ -54,7 +54,7 @@ func (r *Router) Handle(ctx context.Context, group []models.Update, done func(*s
 	case u.CallbackQuery != nil:
 		return r.press(ctx, u.CallbackQuery, done)
 	case u.ChatJoinRequest != nil:
-		return r.Groups.asked(ctx, u.ChatJoinRequest, done)
+		return r.Groups.answerRequest(ctx, u.ChatJoinRequest, done)
 	case u.Message != nil:
 		messages := make([]*models.Message, 0, len(group))
 		for _, part := range group {

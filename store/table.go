@@ -190,6 +190,23 @@ func Append[K Key, V any](tx *Tx, t Table[Seq[K], V], of K, v V) (Seq[K], error)
 	return k, t.Put(tx, k, v)
 }
 
+// DeleteFunc removes the records for which drop holds, among those whose key begins with prefix.
+func (t Table[K, V]) DeleteFunc(tx *Tx, prefix []byte, drop func(K, V) bool) error {
+	var dropped []K
+	err := t.Scan(tx, prefix, func(k K, v V) (bool, error) {
+		if drop(k, v) {
+			dropped = append(dropped, k)
+		}
+		return true, nil
+	})
+	for _, k := range dropped {
+		if err == nil {
+			err = t.Delete(tx, k)
+		}
+	}
+	return err
+}
+
 // DeletePrefix removes every record whose key begins with prefix and says how many there were.
 func (t Table[K, V]) DeletePrefix(tx *Tx, prefix []byte) (int, error) {
 	b, err := t.in(tx)

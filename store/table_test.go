@@ -204,7 +204,7 @@ func TestTableErrors(t *testing.T) {
 		_, _, value := notes.Get(tx, "k")
 		for what, err := range map[string]error{
 			"get": get, "has": has, "next": next, "delete all": clear, "append": add,
-			"put": nowhere.Put(tx, "k", "v"), "delete": nowhere.Delete(tx, "k"), "scan": nowhere.Scan(tx, nil, all),
+			"put": nowhere.Put(tx, "k", "v"), "delete": nowhere.Delete(tx, "k"), "delete some": nowhere.DeleteFunc(tx, nil, nil), "scan": nowhere.Scan(tx, nil, all),
 			"get another type": value, "scan another type": notes.Scan(tx, nil, all),
 			"scan other keys": users.Scan(tx, nil, func(UserID, int) (bool, error) { return true, nil }),
 			"put a function":  functions.Put(tx, "f", func() {}),
@@ -249,6 +249,19 @@ func TestAppendAndDeletePrefix(t *testing.T) {
 		}
 		return errors.Join(err, allErr)
 	})
+}
+
+func TestDeleteFunc(t *testing.T) {
+	db := OpenTest(t)
+	put(t, db, "a0", "a1", "b2", "a3") // with the values 0 to 3
+	update(t, db, func(tx *Tx) error {
+		return raws.DeleteFunc(tx, []byte("a"), func(k raw, v int) bool { return v > 0 && string(k) != "a3" })
+	})
+	var rest []string
+	err := db.View(func(tx *Tx) error { return raws.Scan(tx, nil, collect(&rest)) })
+	if diff := cmp.Diff([]string{"a0", "a3", "b2"}, rest); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
 }
 
 // Byte order is the order of what the keys stand for, and every key is read back as it was.

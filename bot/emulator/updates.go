@@ -48,19 +48,17 @@ type queued struct {
 type poll struct{ end chan *apiError }
 
 // push queues an update; s.mu is held. The payload is encoded now: later edits do not change what was delivered.
-func (s *Server) push(kind string, payload any, born time.Time, life time.Duration) int64 {
+func (s *Server) push(kind string, payload any, born time.Time, life time.Duration) {
 	if !s.queue.wants(kind) {
-		return 0
+		return
 	}
 	body, err := json.Marshal(payload)
 	if err != nil {
 		panic(fmt.Sprintf("emulator: encoding %s: %v", kind, err)) // a bug of this package: payloads are its own types
 	}
-	id := s.queue.next
-	raw := fmt.Appendf(nil, `{"update_id":%d,%q:%s}`, id, kind, body)
+	raw := fmt.Appendf(nil, `{"update_id":%d,%q:%s}`, s.queue.next, kind, body)
 	s.queue.add(raw, born.Add(life))
 	s.note()
-	return id
 }
 
 func (q *queue) add(raw json.RawMessage, dies time.Time) {

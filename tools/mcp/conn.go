@@ -100,12 +100,12 @@ func (c *conn) failure(err error, late bool, within time.Duration) error {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	if !late { // it has mostly ended
-		wait(c.program.served.Done(), closeTime)
+		wait(c.program.served.Done())
 	}
 	select {
 	case <-c.program.served.Done():
 		err = errors.New(c.program.served.End())
-		wait(c.program.drained, closeTime)
+		wait(c.program.drained)
 	default:
 	}
 	if words := c.program.last.get(); words != "" {
@@ -150,15 +150,15 @@ func (c *conn) close() {
 		if c.program != nil {
 			c.program.close()
 		}
-		wait(done, closeTime)
+		wait(done)
 		c.release()
-		wait(done, closeTime)
+		wait(done)
 	})
 }
 
 // wait waits for done, but not for long.
-func wait(done <-chan struct{}, limit time.Duration) {
-	timer := time.NewTimer(limit)
+func wait(done <-chan struct{}) {
+	timer := time.NewTimer(closeTime)
 	defer timer.Stop()
 	select {
 	case <-done:

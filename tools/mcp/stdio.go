@@ -23,7 +23,7 @@ import (
 const (
 	// maxFrame is the longest message of a server, in bytes. What it holds in base64 is shorter still.
 	maxFrame = 16 << 20
-	// closeTime is how long a server may take to end by itself once its input is closed.
+	// closeTime is how long each step of a server's end may take, such as to end by itself once its input is closed.
 	closeTime = 700 * time.Millisecond
 	// maxLogLine and maxLogged bound what a server's stderr adds to the log, in bytes: of a line, and in all for one process, where each line counts for some more.
 	maxLogLine = 500
@@ -86,7 +86,7 @@ func (p *program) transport(log *slog.Logger) sdk.Transport {
 // close ends the program: first by the end of its input, as the protocol has it, then by force.
 func (p *program) close() {
 	p.stdin.Close()
-	wait(p.served.Done(), closeTime)
+	wait(p.served.Done())
 	p.served.Stop()
 	p.stdout.Close()
 	p.stderr.Close()
