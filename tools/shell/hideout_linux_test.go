@@ -165,19 +165,7 @@ func (h *hideout) run(t *testing.T, r rung, network bool, line string, env ...st
 // attempt runs the program of attempts in the sandbox and gives back the error of each, "" for what worked.
 func (h *hideout) attempt(t *testing.T, r rung, network bool) map[string]string {
 	t.Helper()
-	program := filepath.Join(h.Workspace, "attempts")
-	self, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer self.Close()
-	dest, err := os.OpenFile(program, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(dest, self); firstError(err, dest.Close()) != nil {
-		t.Fatal(err)
-	}
+	h.putSelf(t, "attempts")
 	text, err := json.Marshal(h.targets)
 	if err != nil {
 		t.Fatal(err)
@@ -197,4 +185,21 @@ func (h *hideout) attempt(t *testing.T, r rung, network bool) map[string]string 
 		t.Fatalf("%d of %d attempts were made: %+v", len(got), len(attempts()), res)
 	}
 	return got
+}
+
+// putSelf copies this very program into the workspace.
+func (h *hideout) putSelf(t *testing.T, name string) {
+	t.Helper()
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	dest, err := os.OpenFile(filepath.Join(h.Workspace, name), os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(dest, self); firstError(err, dest.Close()) != nil {
+		t.Fatal(err)
+	}
 }
