@@ -122,6 +122,8 @@ func kindOf(status int, c complaint, all string) Kind {
 		return KindQuota
 	case c.code == "tool_use_failed": // Groq: the model wrote its own dialect; the next try mostly works
 		return KindUnavailable
+	case strings.Contains(all, "jinja exception"): // llama.cpp, with 500 too: the same messages fail in its template again
+		return KindBadRequest
 	case status == 400 && (c.code == "model_not_found" || hasAny(all, "unknown model", "invalid model", "model not found")):
 		return KindNotFound
 	}

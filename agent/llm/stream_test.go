@@ -100,3 +100,41 @@ func quote(s string) string {
 	}
 	return string(b)
 }
+
+// SEND-10: reasoning in tags is neither shown nor part of the answer, however the stream splits the tags.
+func TestSEND10_Think(t *testing.T) {
+	tests := []struct {
+		name, want string
+		chunks     []string
+	}{
+		{"whole", "Hello", []string{"<think>secret</think>\n\nHello"}},
+		{"split tags", "Hello", []string{"<thi", "nk>sec", "ret</th", "ink>", "\n", "Hello"}},
+		{"in the middle", "a  b", []string{"a <think>secret</think> b"}},
+		{"unclosed", "a ", []string{"a <think>secret", " more secret"}},
+		{"swallowed opening tag", "Hello", []string{"secret plan", "</think>Hello"}},
+		{"other tags stay", "use List<int> and <CoT>, <thin", []string{"use List<int> and ", "<CoT>, <thin"}},
+		{"quoted tag", "write `<think>` first", []string{"write `", "<think>` first"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			body := ""
+			for _, c := range tt.chunks {
+				body += frame(`{"content":`+quote(c)+`}`, "")
+			}
+			a, deltas, err := once(t, serve{body: body + frame(`{}`, "stop")}, llm.Model{})
+			if err != nil || a.Text != tt.want {
+				t.Errorf("text %q, %v; want %q", a.Text, err, tt.want)
+			}
+			shown := ""
+			for _, d := range deltas {
+				if d.Retract {
+					shown = ""
+				}
+				shown += d.Text
+			}
+			if shown != tt.want {
+				t.Errorf("shown %q, want %q", shown, tt.want)
+			}
+		})
+	}
+}
