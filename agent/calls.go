@@ -186,7 +186,7 @@ func (s *session) stopped(turn Turn, partial llm.Answer) error {
 		}
 		event := TurnStopped{Turn: turn, Calls: calls, Partial: partial.Text}
 		for _, m := range waiting {
-			if !m.Late && m.Report == nil {
+			if !m.Late && !m.Held && m.Report == nil { // what was kept before was named then
 				event.Queued = append(event.Queued, m.words())
 			}
 		}

@@ -254,7 +254,7 @@ const (
 	Started Receipt = "started" // it began a turn
 	Queued  Receipt = "queued"  // it enters the turn under way at its next round, or the turn after it
 	Kept    Receipt = "kept"    // it waits for the next message, since it is from before a stop
-	Ignored Receipt = "ignored" // an edit of a message whose turn is over
+	Ignored Receipt = "ignored" // an edit of a message whose turn is over, or is being stopped
 )
 
 // Submit files a person's message within the caller's commit: it begins a turn, joins the one under way, or is kept.
@@ -284,8 +284,8 @@ func (d *Driver) enter(tx *store.Tx, s Session, in Input) (Receipt, error) {
 		return "", err
 	}
 	stopping := busy && turn.State == Stopping
-	if in.Edited && (!busy || stopping) {
-		return Ignored, nil
+	if in.Edited && (!busy || stopping || in.Held) {
+		return reword(tx, s.ID, in)
 	}
 	if in.Report == nil && !in.Edited {
 		if err := gallery.Answered(tx, in.Address, in.From, in.said(!busy)); err != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"nod/store"
@@ -63,6 +64,22 @@ func moveMail(tx *store.Tx, from, to store.SessionID) error {
 		return fmt.Errorf("moving waiting messages: %w", err)
 	}
 	return nil
+}
+
+// reword files an edit of a message that a stop keeps back, beside it. An edit of any other has come too late.
+func reword(tx *store.Tx, id store.SessionID, in Input) (Receipt, error) {
+	waiting, err := mailboxes.All(tx, store.Prefix(id))
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(waiting, func(m mail) bool { return m.Report == nil && m.Message == in.Message })
+	if i < 0 {
+		return Ignored, nil
+	}
+	if _, err := store.Append(tx, mailboxes, id, mail{Input: in, Late: waiting[i].Late, Held: waiting[i].Held}); err != nil {
+		return "", fmt.Errorf("keeping an edit: %w", err)
+	}
+	return Kept, nil
 }
 
 // hold keeps a session's turn from asking the model while more messages for it are on their way, or ends that.

@@ -116,3 +116,66 @@ func TestNothingButAPersonBeginsWhatAStopKeptBack(t *testing.T) {
 		})
 	}
 }
+
+// TestEditsOfWhatAStopKeepsBack wait with it, and begin no more than it does.
+func TestEditsOfWhatAStopKeepsBack(t *testing.T) {
+	reworded := func(in Input, text string) Input {
+		in.Text, in.Edited = text, true
+		return in
+	}
+	for name, edit := range map[string]func(r *rig, kept, overtaken Input){
+		"while the turn ends": func(r *rig, kept, _ Input) {
+			r.update(func(tx *store.Tx) error {
+				_, err := r.driver.Stop(tx, here)
+				if got, sent := r.driver.Submit(tx, reworded(kept, "paint it blue")); sent != nil || got != Kept {
+					r.Errorf("it is %s: %v", got, sent)
+				}
+				return err
+			})
+		},
+		"when it has ended": func(r *rig, kept, _ Input) {
+			r.stop()
+			sees(r, anyOf[TurnStopped])
+			if got := r.submit(reworded(kept, "paint it blue")); got != Kept {
+				r.Errorf("it is %s", got)
+			}
+		},
+		"of a message that the stop overtook": func(r *rig, _, overtaken Input) {
+			r.stop()
+			sees(r, anyOf[TurnStopped])
+			overtaken.Held = true
+			if got := r.submit(overtaken); got != Kept {
+				r.Errorf("the message is %s", got)
+			}
+			edit := reworded(overtaken, "paint it blue")
+			if got := r.submit(edit); got != Kept {
+				r.Errorf("it is %s", got)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.script.Push(scripted.Call("do_it", text("a")), scripted.Say("Blue it is."))
+				r.say("go")
+				r.card(0)
+				kept, overtaken := message(here, "paint it red"), message(here, "paint the house red")
+				r.submit(kept)
+				edit(r, kept, overtaken)
+				time.Sleep(time.Minute)
+				if n := len(r.model.Requests()); n != 1 {
+					t.Errorf("the model was asked %d times", n)
+				}
+				if got := r.submit(reworded(message(here, ""), "an edit of something else")); got != Ignored {
+					t.Errorf("an edit of something else is %s", got)
+				}
+				r.say("go on")
+				r.answered("Blue it is.")
+				lines := said(r.requests(2)[1])
+				if last := lines[len(lines)-1]; !strings.HasPrefix(last, "user: paint") || !strings.HasSuffix(last, "\n[new wording of an earlier message]\npaint it blue\n\ngo on") {
+					t.Errorf("%q", last)
+				}
+			})
+		})
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-telegram/bot/models"
+
 	"nod/approvals"
 	"nod/bot/outbox"
 	"nod/store"
@@ -32,10 +34,14 @@ func (q *request) replyToCard(ctx context.Context) (bool, error) {
 		p, found, err = q.Gate.Get(tx, id)
 		return err
 	})
-	if err != nil || !found || !p.Open() || p.Kind == approvals.Interrupted {
+	switch {
+	case err != nil || !found || p.Kind == approvals.Interrupted:
 		return false, err
-	}
-	if p.Kind == approvals.Asked {
+	case !p.Open() && p.Question.TypedSecret():
+		return true, q.lateSecret()
+	case !p.Open():
+		return false, nil
+	case p.Kind == approvals.Asked:
 		return true, q.answer(ctx, p, text)
 	}
 	return true, q.decide(p.ID, approvals.Decision{Verb: approvals.VerbReject, Reason: text}, q.files(ctx), q.done)
@@ -52,7 +58,7 @@ func (q *request) answerOpenQuestion(ctx context.Context, plain bool) (bool, err
 	err := q.DB.View(func(tx *store.Tx) error {
 		waiting, err := q.Gate.Waiting(tx)
 		for _, p := range waiting {
-			if below, lookErr := q.below(tx, p); below || lookErr != nil {
+			if below, lookErr := q.below(tx, q.first(), p); below || lookErr != nil {
 				open, err = append(open, p), errors.Join(err, lookErr)
 			}
 		}
@@ -75,18 +81,18 @@ func (q *request) answerOpenQuestion(ctx context.Context, plain bool) (bool, err
 	return false, nil
 }
 
-// below says whether the message may have been written when a request's card was there to be read. One from before, such
+// below says whether a message may have been written when a request's card was there to be read. One from before, such
 // as a part of a backlog, is for something else.
-func (q *request) below(tx *store.Tx, p approvals.Pending) (bool, error) {
-	card, shown, err := q.Out.Slot(tx, cardSlot(p.ID))
+func (r *Router) below(tx *store.Tx, m *models.Message, p approvals.Pending) (bool, error) {
+	card, shown, err := r.Out.Slot(tx, cardSlot(p.ID))
 	if err != nil {
 		return false, err
 	}
-	copied, err := q.Out.Copied(tx, cardSlot(p.ID))
+	copied, err := r.Out.Copied(tx, cardSlot(p.ID))
 	if !shown || copied { // its delivery is on record a moment later, or that of an earlier copy on none
-		return int64(q.first().Date) >= p.Created.Unix(), err
+		return int64(m.Date) >= p.Created.Unix(), err
 	}
-	return store.MessageID(q.first().ID) > card, err
+	return store.MessageID(m.ID) > card, err
 }
 
 // answer answers a question. A secret goes into the vault in the commit of the answer, which does not hold it, or to whoever
@@ -112,12 +118,17 @@ func (q *request) answer(ctx context.Context, p approvals.Pending, text string) 
 				return err
 			}
 		}
-		typed, message := outbox.Slot("secret/"+string(p.ID)), store.MessageID(q.first().ID)
-		if err := errors.Join(q.Out.Hold(tx, q.secretMark(), q.at.Chat, message), q.Out.Hold(tx, typed, q.at.Chat, message)); err != nil {
-			return err
-		}
-		return q.Out.Put(tx, outbox.Item{To: q.at, Slot: typed, Kind: outbox.Delete})
+		return q.deleteTyped(tx, q.first())
 	}, q.files(ctx), q.done)
+	q.scrub()
+	return err
+}
+
+// lateSecret deletes a reply to the card of a question for a secret that is closed: it may be the secret.
+func (q *request) lateSecret() error {
+	err := q.DB.Update(func(tx *store.Tx) error {
+		return errors.Join(q.deleteTyped(tx, q.first()), q.say(tx, lateSecretText), q.done(tx))
+	})
 	q.scrub()
 	return err
 }
@@ -130,21 +141,36 @@ func (q *request) scrub() {
 }
 
 // secretMark is a slot that stays when a message that brought a secret is deleted: an edit of it may come later.
-func (q *request) secretMark() outbox.Slot {
-	return outbox.Slot(fmt.Sprintf("typed/%d/%d", q.at.Chat, q.first().ID))
+func secretMark(m *models.Message) outbox.Slot {
+	return outbox.Slot(fmt.Sprintf("typed/%d/%d", m.Chat.ID, m.ID))
+}
+
+// deleteTyped deletes a message that brought a secret, and marks it as one.
+func (r *Router) deleteTyped(tx *store.Tx, m *models.Message) error {
+	slot, chat, id := outbox.Slot(fmt.Sprintf("secret/%d/%d", m.Chat.ID, m.ID)), store.ChatID(m.Chat.ID), store.MessageID(m.ID)
+	if err := errors.Join(r.Out.Hold(tx, secretMark(m), chat, id), r.Out.Hold(tx, slot, chat, id)); err != nil {
+		return err
+	}
+	return r.Out.Put(tx, outbox.Item{To: addressOf(m), Slot: slot, Kind: outbox.Delete})
 }
 
 func (q *request) wasSecret() (was bool, err error) {
 	err = q.DB.View(func(tx *store.Tx) error {
-		_, was, err = q.Out.Slot(tx, q.secretMark())
+		_, was, err = q.Out.Slot(tx, secretMark(q.first()))
 		return err
 	})
 	return was, err
 }
 
-// dropSecret takes the new wording of a message that brought a secret, which is one too, for nothing else.
+// dropSecret takes what was typed as a secret before a /stop, or the new wording of a message that brought one, for nothing
+// else.
 func (q *request) dropSecret() error {
-	err := q.DB.Update(func(tx *store.Tx) error { return errors.Join(q.say(tx, editedSecretText), q.done(tx)) })
+	err := q.DB.Update(func(tx *store.Tx) error {
+		if !q.edited { // the /stop has said so
+			return q.done(tx)
+		}
+		return errors.Join(q.say(tx, editedSecretText), q.done(tx))
+	})
 	q.scrub()
 	return err
 }

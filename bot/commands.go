@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,56 +172,6 @@ func (q *request) fresh(tx *store.Tx, _ string) error {
 		return err
 	}
 	return q.say(tx, "🆕 A fresh session. I remember my notes, and nothing of what was said before.")
-}
-
-// stop ends what is under way, and keeps what was written before it from beginning anything: a /stop overtakes a recording
-// that is listened to, and a whole backlog after a time without a connection.
-func (q *request) stop(tx *store.Tx, args string) error {
-	all := strings.EqualFold(args, "all") && q.person.Role == Owner
-	earlier, err := q.Inbox.Overtake(tx, q.update, all)
-	if err != nil {
-		return err
-	}
-	tx.OnCommit(func() { q.Intake.interrupt(q.at, all) })
-	waiting := waitingText(q.unread(earlier))
-	if all {
-		n, err := q.Driver.StopAll(tx)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return q.sayPlain(tx, "⏹ Stopped. Nothing was running."+waiting, false)
-		}
-		return q.sayPlain(tx, fmt.Sprintf("⏹ Stopped everything: %s.%s", count(n, "turn", "turns"), waiting), false)
-	}
-	switch was, err := q.Driver.Stop(tx, q.at); {
-	case err != nil:
-		return err
-	case !was:
-		return q.sayPlain(tx, "⏹ Stopped. Nothing was running here."+waiting, false)
-	case waiting != "":
-		return q.sayPlain(tx, strings.TrimSpace(waiting), false)
-	}
-	return nil // the end of the turn says what had been done
-}
-
-// unread are the texts of this conversation's messages among updates, without commands, which are carried out.
-func (q *request) unread(updates []models.Update) (texts []string) {
-	for _, u := range updates {
-		m := u.Message
-		if m == nil || addressOf(m) != q.at || nobody(m) || service(m) || q.group() && !mentions(m, &q.Me) {
-			continue
-		}
-		text := textOf(m)
-		if _, _, command, _ := parseCommand(text, q.Me.Username); command {
-			continue
-		}
-		if f, ok := fileOf(m); ok && text == "" {
-			text = "a " + f.kind
-		}
-		texts = append(texts, cmp.Or(text, noteOf(m)))
-	}
-	return texts
 }
 
 func count(n int, one, many string) string {

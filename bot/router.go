@@ -111,7 +111,7 @@ func (r *Router) Urgent(u *models.Update) bool {
 		return false
 	}
 	name, _, is, other := parseCommand(u.Message.Text, r.Me.Username)
-	return is && !other && name == "stop"
+	return is && !other && name == "stop" && forwardedFrom(u.Message) == ""
 }
 
 func (r *Router) message(ctx context.Context, u *models.Update, messages []*models.Message, edited bool, done func(*store.Tx) error) error {
@@ -170,12 +170,10 @@ func (q *request) route(ctx context.Context) error {
 			return errors.Join(err, q.DB.Update(q.done))
 		}
 	}
-	if q.edited {
-		if secret, err := q.wasSecret(); err != nil {
-			return err
-		} else if secret {
-			return q.dropSecret()
-		}
+	if secret, err := q.wasSecret(); err != nil {
+		return err
+	} else if secret {
+		return q.dropSecret()
 	}
 	switch {
 	case isCommand && q.edited: // Telegram also tells of edits that changed nothing

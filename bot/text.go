@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"nod/agent"
 	"nod/approvals"
@@ -31,6 +32,8 @@ const (
 	// editedCommandText answers a message that an edit made a command: it may be an old one that was obeyed already.
 	editedCommandText = "A command counts when it is sent, not when a message is edited into one. Send it again."
 	editedSecretText  = "A secret counts as it was sent first; the edit changed nothing. If it was mistyped, ask me to take it again."
+	lateSecretText    = "This question is closed. I deleted your reply, in case it was the secret; ask me to take it again."
+	droppedSecretText = "What was typed as a secret is deleted and kept nowhere: nothing asks for it any more."
 	notDoneText       = "This run was not done; /jobs can run it once the service is back."
 	hushText          = "Until this is over, runs that fail like this are counted and not reported one by one."
 	comesAndGoesText  = "It comes and goes: I tell you when there has been an hour without."
@@ -98,20 +101,39 @@ func stoppedText(e agent.TurnStopped) string {
 	case len(calls) == 0:
 		b.WriteString(" Nothing had been done yet.")
 	}
-	for _, c := range calls {
+	lines := make([]string, len(calls))
+	for i, c := range calls {
 		label, _ := render.Visible(c.Short)
 		if c.Agent != e.Turn.Agent {
 			label = c.Agent + ": " + label
 		}
-		fmt.Fprintf(&b, "\n%s %s", stateIcon(c.State), strings.ReplaceAll(label, "`", ""))
+		lines[i] = stateIcon(c.State) + " " + strings.ReplaceAll(label, "`", "")
 		switch {
 		case c.State == tools.Rejected, c.State == tools.Cancelled && c.Began.IsZero():
-			b.WriteString(" (not run)")
+			lines[i] += " (not run)"
 		case c.State == tools.Cancelled:
-			b.WriteString(" (cut off)")
+			lines[i] += " (cut off)"
 		}
 	}
+	b.WriteString(listed(lines))
 	b.WriteString(waitingText(e.Queued))
+	return b.String()
+}
+
+// maxListed bounds what the answer to a /stop lists of a kind, in characters: it is one message.
+const maxListed = 1500
+
+// listed joins the lines that fit, and says how many do not.
+func listed(lines []string) string {
+	var b strings.Builder
+	chars := 0
+	for i, line := range lines {
+		if chars += utf8.RuneCountInString(line); chars > maxListed {
+			fmt.Fprintf(&b, "\n… and %d more", len(lines)-i)
+			break
+		}
+		b.WriteString("\n" + line)
+	}
 	return b.String()
 }
 
@@ -120,12 +142,11 @@ func waitingText(messages []string) string {
 	if len(messages) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString("\nWaiting for your next message:")
-	for _, text := range messages {
-		fmt.Fprintf(&b, "\n• %s", firstLine(text))
+	lines := make([]string, len(messages))
+	for i, text := range messages {
+		lines[i] = "• " + firstLine(text)
 	}
-	return b.String()
+	return "\nWaiting for your next message:" + listed(lines)
 }
 
 func compactedText(e agent.Compacted) string {

@@ -55,7 +55,8 @@ type Inbox struct {
 	mu        sync.Mutex
 	ctx       context.Context // of Run, nil before and after
 	lanes     map[laneKey]*lane
-	came      arrival // the last that this process received
+	came      arrival           // the last that this process received
+	urgent    []<-chan struct{} // closed once what Urgent names was handled: see part
 	litter    litter
 	work      sync.WaitGroup
 }
@@ -193,13 +194,11 @@ func (in *Inbox) Receive(batch []json.RawMessage) (fresh int, err error) {
 
 // entry is a stored update on its way to the handler.
 type entry struct {
-	id     store.UpdateID
-	update models.Update
-	tries  int
-	// overtaking are closed once what Urgent names, and came together with this one, was handled: else a message might begin
-	// something a moment before the /stop below it.
-	overtaking []<-chan struct{}
-	handled    func() // closes the one of this entry, if Urgent names it
+	id      store.UpdateID
+	update  models.Update
+	tries   int
+	urgent  []<-chan struct{} // closed once what Urgent names, and this one waits for, was handled
+	handled func()            // closes the one of this entry, if Urgent names it
 }
 
 // decode reads an update. The id is read on its own, so that it is known also when the library can't decode the rest;

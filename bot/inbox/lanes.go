@@ -91,21 +91,32 @@ func (in *Inbox) handOver(entries []entry) {
 	}
 }
 
-// part has messages wait for what Urgent names below them, of those that came together. It may concern all conversations,
-// and is handled quickly.
+// part has messages wait for what Urgent names, of those that came together or before: else a message might begin something
+// a moment before the /stop below it, or be stopped by the one above it. Either may concern all conversations, and is
+// handled quickly. in.mu is held.
 func (in *Inbox) part(entries []entry) {
-	var overtaking []<-chan struct{}
-	for i := range slices.Backward(entries) {
-		e := &entries[i]
-		switch {
-		case e.update.CallbackQuery != nil: // in one lane with what is urgent
-		case in.opts.Urgent == nil || !in.opts.Urgent(&e.update):
-			e.overtaking = slices.Clip(overtaking)
-		default:
+	in.urgent = slices.DeleteFunc(in.urgent, isClosed)
+	message := func(e *entry) bool { return e.update.CallbackQuery == nil } // presses are in one lane with what is urgent
+	for i := range entries {
+		if e := &entries[i]; message(e) && in.opts.Urgent != nil && in.opts.Urgent(&e.update) {
 			handled := make(chan struct{})
 			e.handled = sync.OnceFunc(func() { close(handled) })
-			overtaking = append(overtaking, handled)
+			in.urgent = append(in.urgent, handled)
 		}
+	}
+	for i := range entries {
+		if e := &entries[i]; message(e) && e.handled == nil {
+			e.urgent = slices.Clone(in.urgent)
+		}
+	}
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -236,14 +247,16 @@ func (l *lane) join(group []entry) (e entry, joined, other bool) {
 // deliver hands a group over until it is handled or given up, or ctx ends; its rows stay then for the next start.
 func (in *Inbox) deliver(ctx context.Context, group []entry) {
 	id, tries := group[0].id, group[0].tries
-	for _, handled := range group[0].overtaking {
-		select {
-		case <-handled:
-		case <-ctx.Done():
+	for i := range group {
+		for _, handled := range group[i].urgent {
+			select {
+			case <-handled:
+			case <-ctx.Done():
+			}
 		}
-	}
-	if handled := group[0].handled; handled != nil {
-		defer handled()
+		if handled := group[i].handled; handled != nil {
+			defer handled()
+		}
 	}
 	for ctx.Err() == nil {
 		err := in.attempt(ctx, group)

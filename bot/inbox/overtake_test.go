@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-telegram/bot/models"
 	"github.com/google/go-cmp/cmp"
@@ -127,5 +128,58 @@ func TestSTOP1_ARestartForgetsNotWhatAStopOvertook(t *testing.T) {
 		ending = true
 		r.start()
 		r.want("/stop one", "one (overtaken)")
+	})
+}
+
+// TestSTOP1_MessagesWaitForAStop: whatever comes together with a /stop, above or below it, and what comes while it is being
+// handled, is handled after it. In its conversation what is below would else be stopped with the rest.
+func TestSTOP1_MessagesWaitForAStop(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.urgent = func(u *models.Update) bool { return u.Message != nil && strings.HasPrefix(u.Message.Text, "/stop") }
+		r.handle = func(ctx context.Context, group []models.Update, done func(*store.Tx) error) error {
+			if strings.HasPrefix(textOf(group[0]), "/stop") {
+				time.Sleep(time.Second)
+			}
+			return r.stopper(ctx, group, done)
+		}
+		r.start()
+		all := backlog("one", "/stop", "two", "elsewhere: two", "press", "elsewhere: three", "three")
+		for _, batch := range [][]json.RawMessage{all[:5], all[5:]} {
+			if _, err := r.inbox.Receive(batch); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if got := r.handled(); len(got) > 0 {
+			t.Errorf("before the /stop: %q", got)
+		}
+		time.Sleep(time.Minute)
+		got := r.handled()
+		if len(got) != len(all) || got[0] != "/stop one" {
+			t.Errorf("%q", got)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"/stop one", "one (overtaken)", "press ok", "three", "three", "two", "two"}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestSTOP1_AStopThatCannotBeHandledHoldsNothingUp for longer than it is tried.
+func TestSTOP1_AStopThatCannotBeHandledHoldsNothingUp(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.urgent = func(u *models.Update) bool { return u.Message != nil && u.Message.Text == "/stop" }
+		r.handle = func(ctx context.Context, group []models.Update, done func(*store.Tx) error) error {
+			if textOf(group[0]) == "/stop" {
+				panic("no stop")
+			}
+			return r.stopper(ctx, group, done)
+		}
+		r.start()
+		if _, err := r.inbox.Receive(backlog("one", "/stop", "two")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		r.want("one", "two")
 	})
 }

@@ -84,3 +84,69 @@ func TestSE9_ATypedSecretAnswersWhatAsksForOne(t *testing.T) {
 		w.nowhere("27f41b")
 	})
 }
+
+// TestSE9_AReplyToAClosedQuestionForASecretIsNoMessage: it may be the secret, which came after a /stop, after the question had
+// expired, or a second time.
+func TestSE9_AReplyToAClosedQuestionForASecretIsNoMessage(t *testing.T) {
+	for name, closes := range map[string]func(*world){
+		"stopped": func(w *world) {
+			w.ann.SendText("/stop")
+			w.sees(w.ann, "⏹ Stopped.")
+		},
+		"answered": func(w *world) {
+			w.model.push(scripted.Say("It is kept."))
+			w.ann.SendText("gh-canary-27f41b")
+			w.sees(w.ann, "It is kept.")
+		},
+		"expired": func(w *world) {
+			w.model.push(scripted.Say("Nobody answered."))
+			time.Sleep(25 * time.Hour)
+			w.sees(w.ann, "Nobody answered.")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.start()
+				w.model.push(scripted.Call("activate_tools", map[string]any{"groups": []string{"config"}}), scripted.Call("set_secret", map[string]any{"key": "github"}))
+				w.ann.SendText("keep my token")
+				card := w.sees(w.ann, "Send its value as your next message.")
+				closes(w)
+				w.ann.SendText("gh-canary-17f41a", emulator.ReplyTo(card.ID))
+				w.sees(w.ann, "This question is closed.")
+				w.model.push(scripted.Say("You are welcome."))
+				w.ann.SendText("thanks")
+				w.sees(w.ann, "You are welcome.")
+				if all := w.ann.Transcript(); strings.Contains(all, "canary") {
+					t.Errorf("the chat shows it: %s", all)
+				}
+				w.nowhere("17f41a")
+			})
+		})
+	}
+}
+
+// TestSE9_ASecretThatAStopOvertookShowsNowhere: it was typed while nod was away, and below it a /stop took the question back.
+func TestSE9_ASecretThatAStopOvertookShowsNowhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		w.model.push(scripted.Call("activate_tools", map[string]any{"groups": []string{"config"}}), scripted.Call("set_secret", map[string]any{"key": "github"}))
+		w.ann.SendText("keep my token")
+		w.sees(w.ann, "Send its value as your next message.")
+		w.end()
+		time.Sleep(time.Minute)
+		w.ann.SendText("gh-canary-17f41a")
+		w.ann.SendText("/stop")
+		w.start()
+		w.sees(w.ann, "deleted and kept nowhere")
+		w.model.push(scripted.Say("You are welcome."))
+		w.ann.SendText("thanks")
+		w.sees(w.ann, "You are welcome.")
+		time.Sleep(time.Minute)
+		if all := w.ann.Transcript(); strings.Contains(all, "canary") {
+			t.Errorf("the chat shows it: %s", all)
+		}
+		w.nowhere("17f41a")
+	})
+}
