@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/approvals"
+	"nod/store"
 	"nod/tools"
 	"nod/tools/tooltest"
 )
@@ -207,14 +208,60 @@ func TestSA2_LinkSwap(t *testing.T) {
 	}
 }
 
+// What drifts in the instant between the nod's use and the start is seen too: the intent is on record, and nothing runs.
 func TestSA3_DriftAfterTheNodRunsNothing(t *testing.T) {
+	for name, drift := range map[string]func(r *tooltest.Rig) error{
+		"nothing": func(*tooltest.Rig) error { return nil },
+		"script edited": func(r *tooltest.Rig) error {
+			return os.WriteFile(r.Path("sub/build.sh"), []byte("echo changed; echo >ran"), 0o644)
+		},
+		"script removed": func(r *tooltest.Rig) error { return os.Remove(r.Path("sub/build.sh")) },
+		"folder replaced": func(r *tooltest.Rig) error {
+			return firstError(os.Rename(r.Path("sub"), r.Path("old")), os.CopyFS(r.Path("sub"), os.DirFS(r.Path("old"))))
+		},
+		"folder gone": func(r *tooltest.Rig) error { return os.Rename(r.Path("sub"), r.Path("old")) },
+		"link in the folder's place": func(r *tooltest.Rig) error {
+			return firstError(os.Rename(r.Path("sub"), r.Path("old")), os.Symlink("old", r.Path("sub")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.Write("sub/build.sh", "echo built; echo >ran")
+			intents := 0
+			store.OnFailpoint(func(at string) {
+				if at == "tools.intent" {
+					intents++
+					if err := drift(r); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			defer store.OnFailpoint(func(string) {})
+			got := call(r, object{"command": "echo >ran; sh build.sh", "workdir": r.Path("sub")})
+			if intents != 1 || len(r.Cards()) != 1 {
+				t.Errorf("%d intents, %d cards", intents, len(r.Cards()))
+			}
+			ran := exists(&Dir{Path: r.Path("sub")}, "ran") || exists(&Dir{Path: r.Path("old")}, "ran")
+			if name == "nothing" { // then it runs
+				if !ran || got.State != tools.Completed {
+					t.Errorf("outcome = %+v", got)
+				}
+				return
+			}
+			if ran || got.State != tools.Failed {
+				t.Errorf("it ran: %v, outcome = %+v", ran, got)
+			}
+		})
+	}
+}
+
+func TestSA11_WithoutANodNothingRuns(t *testing.T) {
 	r := newRig(t)
-	r.Write("build.sh", "echo built; echo >ran")
-	inv, err := ExecuteCmd(new(Runner)).Decode([]byte(`{"command":"sh build.sh"}`))
+	inv, err := ExecuteCmd(new(Runner)).Decode([]byte(`{"command":"echo >ran"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	work := inv.Start(t.Context(), tools.Call{ID: "c", Scope: r.Scope, Log: slog.New(slog.DiscardHandler)}) // with no approval at all
+	work := inv.Start(t.Context(), tools.Call{ID: "c", Scope: r.Scope, Log: slog.New(slog.DiscardHandler)})
 	if out, err := work.Wait(); err == nil {
 		t.Errorf("it ran: %+v", out)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -150,35 +151,77 @@ func startNod(t *testing.T, task nodTask) *exec.Cmd {
 	return nod
 }
 
-// The overrun is what a person waits for after the time is over. It holds against processes that ignore
-// SIGTERM; the best of ten because other tests load the machine too.
+// stubborn ignores SIGTERM.
+const stubborn = `trap "" TERM; echo >up; setsid sleep 600 & while :; do sleep 600; done`
+
+// The overrun is what a person waits for after the time is over. It holds against processes that ignore SIGTERM. Other tests
+// load the machine too, so that the middle one of five counts, what the same steps take longer on this machine without a shim
+// comes on top, and there are three rounds. Trust/processes judges the worst of a hundred on a calm machine.
 func TestSTOP2_DeadlineOverrunIsShort(t *testing.T) {
 	isolations(t, func(t *testing.T, _ int, r rung) {
 		const bound = 200 * time.Millisecond
-		var overruns []time.Duration
-		for try := range 10 {
-			timeout := time.Duration(try+1) * 100 * time.Millisecond
-			dir := tempDir(t)
-			res, err := r.Run(t.Context(), Command{
-				Line: `trap "" TERM; echo >up; setsid sleep 600 & while :; do sleep 600; done`,
-				Dir:  dir, Timeout: timeout, Env: []string{mark(t)},
-			})
-			if err != nil || !res.TimedOut {
-				t.Fatalf("result = %+v, %v", res, err)
-			}
-			expectNone(t)
-			if !exists(dir, "up") {
-				continue // the machine is too busy for this timeout
-			}
-			if res.Signal != "SIGKILL" {
-				t.Errorf("result = %+v", res)
-			}
-			if overruns = append(overruns, res.Duration-timeout); overruns[len(overruns)-1] <= bound {
+		var rounds [][]time.Duration
+		for range 3 {
+			got, late := overruns(t, r)
+			if rounds = append(rounds, got); t.Failed() || got[len(got)/2] <= bound+late {
 				return
 			}
 		}
-		t.Errorf("overruns = %v, want one of at most %v", overruns, bound)
+		t.Errorf("overruns = %v, want a middle of at most %v", rounds, bound)
 	})
+}
+
+// overruns runs five commands side by side to the end of their time, and gives back in rising order by how much each came
+// later, and how late the machine is meanwhile. A command that had no time to begin is tried again with more.
+func overruns(t *testing.T, r rung) (got []time.Duration, late time.Duration) {
+	t.Helper()
+	got = make([]time.Duration, 5)
+	var wg sync.WaitGroup
+	wg.Go(func() { late = lateness(t) })
+	for i := range got {
+		wg.Go(func() {
+			dir := tempDir(t)
+			for timeout := 100 * time.Millisecond; ; timeout *= 2 {
+				res, err := r.Run(t.Context(), Command{Line: stubborn, Dir: dir, Timeout: timeout, Env: []string{mark(t)}})
+				if err != nil || !res.TimedOut {
+					t.Errorf("result = %+v, %v", res, err)
+					return
+				}
+				if !exists(dir, "up") {
+					continue
+				}
+				if res.Signal != "SIGKILL" {
+					t.Errorf("result = %+v", res)
+				}
+				got[i] = res.Duration - timeout
+				return
+			}
+		})
+	}
+	wg.Wait()
+	expectNone(t)
+	slices.Sort(got)
+	return got, late
+}
+
+// lateness is how much longer than the grace it takes from the end of a short time to that of a bare process, with a look
+// at all processes before and after, as the subreaper takes them.
+func lateness(t *testing.T) time.Duration {
+	const span = 100 * time.Millisecond
+	bare := exec.Command("/bin/sleep", "600")
+	if err := bare.Start(); err != nil {
+		t.Error(err)
+		return 0
+	}
+	began := time.Now()
+	time.Sleep(span)
+	time.Sleep(grace)
+	freeze := func() { descendants(); descendants() }
+	freeze()
+	bare.Process.Kill()
+	bare.Wait()
+	freeze()
+	return time.Since(began) - span - grace
 }
 
 // Processes that may tidy up at SIGTERM can do so.
