@@ -23,7 +23,7 @@ func (d *Desk) keep(l look) error {
 	temp := "new-" + rand.Text()
 	f, err := d.folder.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("keeping a picture: %w", err)
+		return fmt.Errorf("keeping a picture: %w", reason(err))
 	}
 	_, err = io.Copy(f, bytes.NewReader(l.content))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
@@ -33,9 +33,20 @@ func (d *Desk) keep(l look) error {
 		err = tools.SyncFolder(d.folder)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("keeping a picture: %w", err), ignoreMissing(d.folder.Remove(temp)))
+		return errors.Join(fmt.Errorf("keeping a picture: %w", reason(err)), reason(ignoreMissing(d.folder.Remove(temp))))
 	}
 	return nil
+}
+
+// reason is why a file of the folder could not be used, without its name, which no model is to read.
+func reason(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err
+	}
+	if linkErr, ok := errors.AsType[*os.LinkError](err); ok {
+		return linkErr.Err
+	}
+	return err
 }
 
 func ignoreMissing(err error) error {
@@ -87,7 +98,7 @@ func (d *Desk) there(stored string) error {
 		return errors.New("a picture's record is damaged")
 	}
 	if _, err := d.folder.Stat(stored); err != nil {
-		return fmt.Errorf("the copy of a picture is gone: %w", err)
+		return fmt.Errorf("the copy of a picture is gone: %w", reason(err))
 	}
 	return nil
 }

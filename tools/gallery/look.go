@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,9 @@ func (d *Desk) read(ctx context.Context, w *tools.Workspace, at store.Address, s
 	}
 	for _, path := range append(append([]string(nil), src.Attachments...), src.Paths...) {
 		l, err := readFile(ctx, w, path)
+		if errors.Is(err, fs.ErrNotExist) { // whose text would show where an upload lies
+			err = errors.New("there is no file of this name any more; list_files shows what there is")
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
 		}
@@ -67,12 +71,12 @@ func (d *Desk) readCopy(at store.Address, id string) (look, error) {
 	}
 	f, err := d.folder.Open(p.Stored)
 	if err != nil {
-		return look{}, fmt.Errorf("opening the copy of a picture: %w", err)
+		return look{}, fmt.Errorf("opening the copy of a picture: %w", reason(err))
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
-		return look{}, fmt.Errorf("reading the copy of a picture: %w", err)
+		return look{}, fmt.Errorf("reading the copy of a picture: %w", reason(err))
 	}
 	l, err := examine(p.Title, content)
 	l.print = p.Print
@@ -94,7 +98,7 @@ func readFile(ctx context.Context, w *tools.Workspace, path string) (look, error
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
-		return look{}, fmt.Errorf("reading it: %w", err)
+		return look{}, fmt.Errorf("reading it: %w", reason(err))
 	}
 	title := tools.SafeName(filepath.Base(path))
 	if strings.EqualFold(filepath.Ext(path), ".svg") {

@@ -227,13 +227,13 @@ func (d *Desk) runSend(_ context.Context, call tools.Call, in sendIn) (tools.Out
 func (d *Desk) keepForSending(files tools.FilePort, p Picture) (tools.File, error) {
 	f, err := d.folder.Open(p.Stored)
 	if err != nil {
-		return tools.File{}, fmt.Errorf("opening the copy of %s: %w", p.Title, err)
+		return tools.File{}, fmt.Errorf("opening the copy of %s: %w", p.Title, reason(err))
 	}
 	defer f.Close()
 	name := strings.TrimSuffix(p.Title, ".svg") + "." + map[string]string{"jpeg": "jpg", "png": "png", "webp": "webp"}[p.Format]
 	handle, err := files.Keep(name, f, p.Bytes)
 	if err != nil {
-		return tools.File{}, fmt.Errorf("copying %s for sending: %w", p.Title, err)
+		return tools.File{}, fmt.Errorf("copying %s for sending: %w", p.Title, reason(err))
 	}
 	return tools.File{Handle: handle, Name: name, Kind: tools.Photo}, nil
 }
