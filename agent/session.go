@@ -69,7 +69,8 @@ func (s *session) run(ctx context.Context) {
 				return
 			}
 		case <-again:
-			if again = time.After(retryTime); s.writable() {
+			// The model is not asked for what could not be kept.
+			if again = time.After(retryTime); s.DB.Probe() == nil {
 				again = s.work(ctx)
 			}
 		}
@@ -97,18 +98,6 @@ func (s *session) work(ctx context.Context) (again <-chan time.Time) {
 		s.compactNow(ctx, true)
 	}
 	return nil
-}
-
-// writable says whether the turn can be recorded, before the model is asked for what could not be kept.
-func (s *session) writable() bool {
-	err := s.DB.Update(func(tx *store.Tx) error {
-		record, ok, err := sessions.Get(tx, s.id)
-		if err != nil || !ok {
-			return err
-		}
-		return sessions.Put(tx, s.id, record)
-	})
-	return err == nil
 }
 
 // guarded takes a turn, and turns a panic into its failure: one broken turn must not end the program.
