@@ -5,6 +5,7 @@
 package groups
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,38 +43,33 @@ func (d *desk) personRef(s tools.Scope, id store.UserID) string {
 
 // group finds the group of a reference among those that the person may use now.
 func (d *desk) group(tx *store.Tx, s tools.Scope, ref string) (tools.GroupInfo, error) {
-	id, err := d.box.Open(refs.Group, asker(s), ref)
+	groups, err := s.Ports.Groups.Groups(tx, s.By)
 	if err != nil {
 		return tools.GroupInfo{}, err
 	}
-	groups, err := s.Ports.Groups.Groups(tx, s.By)
-	for _, g := range groups {
-		if strconv.FormatInt(int64(g.ID), 10) == id {
-			return g, nil
-		}
-	}
-	if err == nil {
-		err = refs.ErrBad
-	}
-	return tools.GroupInfo{}, err
+	return behind(d, s, refs.Group, ref, groups, func(g tools.GroupInfo) int64 { return int64(g.ID) })
 }
 
 // person finds the person of a reference among those who may be named now.
 func (d *desk) person(tx *store.Tx, s tools.Scope, ref string) (tools.PersonInfo, error) {
-	id, err := d.box.Open(refs.Person, asker(s), ref)
+	people, err := s.Ports.Groups.People(tx, s.By)
 	if err != nil {
 		return tools.PersonInfo{}, err
 	}
-	people, err := s.Ports.Groups.People(tx, s.By)
-	for _, p := range people {
-		if strconv.FormatInt(int64(p.ID), 10) == id {
-			return p, nil
-		}
+	return behind(d, s, refs.Person, ref, people, func(p tools.PersonInfo) int64 { return int64(p.ID) })
+}
+
+// behind is what a reference stands for, of all that it may stand for.
+func behind[T any](d *desk, s tools.Scope, kind refs.Kind, ref string, all []T, id func(T) int64) (found T, err error) {
+	opened, err := d.box.Open(kind, asker(s), ref)
+	if err != nil {
+		return found, err
 	}
-	if err == nil {
-		err = refs.ErrBad
+	i := slices.IndexFunc(all, func(v T) bool { return strconv.FormatInt(id(v), 10) == opened })
+	if i < 0 {
+		return found, refs.ErrBad
 	}
-	return tools.PersonInfo{}, err
+	return all[i], nil
 }
 
 // holds says whether a name holds the words of a query, in any case.
