@@ -37,6 +37,10 @@ type trial struct {
 
 // trials go through every offer, in the order of their files.
 var trials = []trial{
+	{script: "0-upload.txt", result: "Sent uploads/1-report.txt.", do: func(w *demoWorld) {
+		w.person.SendDocument(emulator.Upload{Name: "report.txt", Data: []byte("milk\n")}) // whose name asks for nothing
+		w.sees(w.person, "That was your file")
+	}},
 	{script: "1-note.txt", said: "Write me a note", result: "Wrote the new file notes/hello.md.", do: func(w *demoWorld) {
 		w.press(w.person, "✅ Approve")
 		w.sees(w.person, "Written to")
@@ -44,6 +48,10 @@ var trials = []trial{
 		w.person.SendText("Write me a note") // as the answer proposes
 		w.press(w.person, "❌ Reject")
 		w.sees(w.person, "Then I leave it")
+		time.Sleep(time.Second)
+		w.person.SendText("Write me a file") // which replaces the first
+		w.press(w.person, "✅ Approve")
+		w.sees(w.person, "Written to")
 	}},
 	{script: "2-command.txt", said: "Run a command", result: "welcome.md", do: func(w *demoWorld) {
 		w.press(w.person, "✅ Approve")
@@ -75,10 +83,6 @@ var trials = []trial{
 		w.sees(w.person, "Line 4")
 		w.person.SendText("/stop")
 		w.sees(w.person, "Stopped")
-	}},
-	{script: "9-upload.txt", result: "Sent uploads/1-list.txt.", do: func(w *demoWorld) {
-		w.person.SendDocument(emulator.Upload{Name: "list.txt", Data: []byte("milk\n")})
-		w.sees(w.person, "That was your file")
 	}},
 	{script: introScript, said: "hello", do: func(w *demoWorld) {
 		w.sees(w.person, "these tricks")
@@ -163,7 +167,7 @@ func replies(t *testing.T, scripts fs.FS) map[string]string {
 	for _, tr := range trials {
 		said := tr.said
 		if said == "" {
-			said = "[document saved as uploads/1-list.txt (text/plain), 5 bytes]"
+			said = "[document saved as uploads/1-report.txt (text/plain), 5 bytes]"
 		}
 		answer := func(part string, messages ...scripted.Message) {
 			messages = slices.Insert(messages, 0, scripted.Message{Role: "user", Text: said})
