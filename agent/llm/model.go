@@ -3,6 +3,7 @@ package llm
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
 	"strings"
 )
@@ -71,6 +72,8 @@ func (m *Model) check() error {
 		return fmt.Errorf("checking model %s: wire is %q, want auto, chat or responses", m.Name, m.Wire)
 	case m.ContextWindow < 0 || m.PriceIn < 0 || m.PriceOut < 0:
 		return fmt.Errorf("checking model %s: context_window and prices must not be negative", m.Name)
+	case math.IsNaN(m.PriceIn+m.PriceOut) || math.IsInf(m.PriceIn+m.PriceOut, 0): // no cap on spending would ever be reached
+		return fmt.Errorf("checking model %s: price_in and price_out must be sums in USD", m.Name)
 	}
 	for _, f := range ownFields {
 		if _, ok := m.Body[f]; ok {
