@@ -21,7 +21,7 @@ import (
 const rulesOnPage = 8
 
 const rulesHelp = "The first rule that speaks of a call decides. Those of a run context's group come before those of default. " +
-	"What is allowed to change something holds in turns that an owner's own message began, but for what says “in every turn”.  \n" +
+	"What is allowed to change something holds in turns that an owner's own message began, except where a rule says “in every turn”.  \n" +
 	"/rules new NAME makes a group, /rules rename OLD NEW and /rules copy OLD NEW change one."
 
 // rules shows the groups of rules, or makes, renames or copies one.
@@ -101,6 +101,9 @@ func (p rulesPanel) group(tx *store.Tx, name string, page int, fresh bool) error
 	var list []keyboard.Listed
 	for i, r := range all[from:to] {
 		line := fmt.Sprintf("%d\\. %s", from+i+1, ruleText(r))
+		if note := ruleNote(r); note != "" && r.Action == approvals.ActionDeny { // which a rule before it may have spared some calls
+			line += ": " + note
+		}
 		lines = append(lines, line)
 		list = append(list, keyboard.Listed{Ref: r.ID, Label: fmt.Sprintf("%d. %s %s", from+i+1, actionIcon(r.Action), r.Tool)})
 	}
@@ -125,9 +128,18 @@ func ruleText(r approvals.Rule) string {
 	case r.FromFile:
 		text += " *(from nod.yaml)*"
 	case r.Seeded:
-		text += " *(as nod came)*"
+		text += " *(built in)*"
 	}
 	return text
+}
+
+// ruleNote is why a rule is there, or "". That of an exact rule says what its words say.
+func ruleNote(r approvals.Rule) string {
+	if r.Args != nil {
+		return ""
+	}
+	note, _ := render.Visible(r.Note)
+	return escapeMarkdown(note)
 }
 
 func actionIcon(a approvals.Action) string {
@@ -145,9 +157,8 @@ func (p rulesPanel) rule(tx *store.Tx, r approvals.Rule) error {
 	}
 	at := slices.IndexFunc(all, func(o approvals.Rule) bool { return o.ID == r.ID })
 	lines := []string{"**Rules: " + escapeMarkdown(r.Group) + "**", capital(ruleText(r))}
-	if r.Note != "" && r.Args == nil {
-		note, _ := render.Visible(r.Note)
-		lines = append(lines, "*"+escapeMarkdown(note)+"*")
+	if note := ruleNote(r); note != "" {
+		lines = append(lines, "*"+note+"*")
 	}
 	return p.show(tx, lines, keyboard.RulePanel(r.ID, slices.Index(ruleActions, r.Action), r.Group, max(at, 0)/rulesOnPage, r.FromFile), false)
 }

@@ -101,7 +101,11 @@ func gist(description string) string {
 	if utf8.RuneCountInString(first) <= maxGist {
 		return first
 	}
-	return strings.TrimSpace(string([]rune(first)[:maxGist-1])) + "…"
+	kept := string([]rune(first)[:maxGist-1])
+	if end := strings.LastIndexByte(kept, ' '); end > 0 {
+		kept = kept[:end]
+	}
+	return strings.TrimRight(kept, " ,;:") + "…"
 }
 
 // toolText tells all about one tool, in Markdown.
