@@ -58,16 +58,25 @@ func (d *desk) describe(task scheduler.Task, when string) string {
 	return b.String()
 }
 
-const timeForm = "Mon 2 Jan 2006 15:04:05"
+const (
+	dayForm   = "Mon 2 Jan 2006 "
+	clockForm = "15:04:05"
+	timeForm  = dayForm + clockForm
+)
 
-// nextTimes are the next n due times of a schedule, or fewer.
+// nextTimes are the next n due times of a schedule, or fewer. The day of one is said where it is another than before.
 func nextTimes(s scheduler.Schedule, after time.Time, n int) []string {
 	var times []string
+	var before string
 	for range n {
 		if after = s.Next(after); after.IsZero() {
 			break
 		}
-		times = append(times, strings.TrimSuffix(after.Format(timeForm), ":00"))
+		day, text := after.Format(dayForm), strings.TrimSuffix(after.Format(clockForm), ":00")
+		if day != before {
+			text = day + text
+		}
+		times, before = append(times, text), day
 	}
 	return times
 }

@@ -112,6 +112,9 @@ func TestExecuteTaskWaitsForItsNod(t *testing.T) {
 		if out.State != tools.Completed || len(b.Cards()) != 1 || len(b.jobs()) != 1 {
 			t.Errorf("the call is %s after %d cards: %s", out.State, len(b.Cards()), out.Text)
 		}
+		if diff := cmp.Diff([]string{"Next: Sat 1 Jan 2000 01:01 · 01:02 · 01:03"}, b.subject().Unbound); diff != "" {
+			t.Error(diff)
+		}
 		out = b.Call(tools.ExecuteTask, args{"mode": "cron", "title": "x", "prompt": "x", "agent_id": "main", "at": "2000-01-01 01:15"})
 		if out.State != tools.Failed || !strings.Contains(out.Text, "not in the future") || len(b.jobs()) != 1 {
 			t.Errorf("a time that passed meanwhile is %s: %s", out.State, out.Text)
