@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"filippo.io/age"
 
@@ -62,8 +64,12 @@ func oneFile(command string, args []string, option string, value *string) (file 
 	if err := flags.Parse(args); err != nil {
 		return "", &usageError{fmt.Sprintf("nod %s: %v", command, err)}
 	}
-	if flags.NArg() != 1 {
-		return "", &usageError{fmt.Sprintf("nod %s takes one file, not %d", command, flags.NArg())}
+	if n := flags.NArg(); n != 1 {
+		text := fmt.Sprintf("nod %s takes one file, not %d", command, n)
+		if slices.ContainsFunc(flags.Args(), func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
+			text += "; an option stands before it"
+		}
+		return "", &usageError{text}
 	}
 	return flags.Arg(0), nil
 }

@@ -82,6 +82,8 @@ func (l *loader) rule(given fileRule, workspace string) (approvals.Rule, error) 
 		return rule, approvals.ErrGroupName
 	case rule.Tool == "" && given.Command != nil:
 		rule.Tool = tools.ExecuteCmd
+	case rule.Tool == "":
+		return rule, errors.New("a rule needs a tool, such as write_file, or a command")
 	case !knownTool(rule.Tool):
 		return rule, errors.New("there is no tool " + rule.Tool + "; /tools lists them, and those of MCP servers begin with mcp__")
 	}

@@ -57,7 +57,7 @@ func TestBadRulesNameTheirLines(t *testing.T) {
 		{"{tool: exeute_cmd, action: deny}", "there is no tool exeute_cmd"},
 		{"{tool: nothing_*, action: deny}", "there is no tool nothing_*"},
 		{"{tool: \"@fs_burn\", action: deny}", "there is no set of tools called @fs_burn"},
-		{"{action: deny}", "there is no tool "},
+		{"{action: deny}", "a rule needs a tool"},
 		{"{tool: execute_cmd, action: allow}", "no rule lets every call of execute_cmd through"},
 		{"{command: {program: ./x}, action: allow}", "the program \"./x\" must be a bare name"},
 		{"{command: {program: rm}, action: deny}", "a command can only be allowed"},
