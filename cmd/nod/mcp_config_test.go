@@ -96,7 +96,7 @@ func TestMCPCheck(t *testing.T) {
 	cfg.Servers = append(cfg.Servers, helperOn("stdio"))
 	got := checkServers(t.Context(), cfg)
 	if len(got) != 2 || got[0].grade != warning || !strings.Contains(got[0].text, "not found; nod works without it") ||
-		got[1].grade != ok || got[1].text != "it answers, 5 tools" || got[1].what != "MCP server helper" {
+		got[1].grade != ok || got[1].text != "it answers, 6 tools" || got[1].what != "MCP server helper" {
 		t.Errorf("it finds %+v", got)
 	}
 	if _, err := os.Stat(filepath.Join(cfg.Home, databaseName)); err == nil {
@@ -117,7 +117,7 @@ func TestMCPCheckOfARunningBot(t *testing.T) {
 		return err == nil
 	})
 	got := checkServers(t.Context(), Config{Home: w.home})
-	if len(got) != 2 || got[0].grade != warning || got[1] != (finding{"MCP server helper", ok, "it answers, 5 tools"}) {
+	if len(got) != 2 || got[0].grade != warning || got[1] != (finding{"MCP server helper", ok, "it answers, 6 tools"}) {
 		t.Errorf("it finds %+v", got)
 	}
 }

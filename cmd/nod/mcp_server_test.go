@@ -50,6 +50,7 @@ func helperServer() *sdk.Server {
 	sdk.AddTool(s, &sdk.Tool{Name: "remember", Description: "Keeps a note."}, h.remember)
 	sdk.AddTool(s, &sdk.Tool{Name: "dig", Description: "Digs, and says how far it is."}, h.dig)
 	sdk.AddTool(s, &sdk.Tool{Name: "draw", Description: "Draws."}, h.draw)
+	sdk.AddTool(s, &sdk.Tool{Name: "sing", Description: "Sings."}, h.sing)
 	sdk.AddTool(s, &sdk.Tool{Name: "sign.in", Description: "Signs the user in."}, h.signIn)
 	sdk.AddTool(s, &sdk.Tool{Name: "visit", Description: "Sends the user to a page."}, h.visit)
 	return s
@@ -98,6 +99,13 @@ func (h *helper) draw(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.Cal
 		return nil, nil, err
 	}
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "a point"}, &sdk.ImageContent{MIMEType: "image/png", Data: data}}}, nil, nil
+}
+
+// helperSong is a WAV file without a sound in it.
+const helperSong = "RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00"
+
+func (h *helper) sing(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "a song"}, &sdk.AudioContent{MIMEType: "audio/wav", Data: []byte(helperSong)}}}, nil, nil
 }
 
 // inputNeeded is a result that asks the user first.
