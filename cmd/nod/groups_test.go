@@ -152,17 +152,26 @@ func TestGroupMembersByOneUseLink(t *testing.T) {
 
 // TestGroupRefsAreNotForged: what was changed, what another person got, and what names nobody is refused before a card.
 func TestGroupRefsAreNotForged(t *testing.T) {
-	for name, pick := range map[string]func([]string) []string{
-		"a changed letter": func(refs []string) []string { return []string{refs[0][:len(refs[0])-2] + "AA"} },
-		"a raw id":         func([]string) []string { return []string{"202"} },
-		"a group's":        func(refs []string) []string { return []string{strings.Replace(refs[0], "person_", "group_", 1)} },
-		"one twice":        func(refs []string) []string { return []string{refs[0], refs[0]} },
+	const bad = "this reference is not valid here"
+	for name, test := range map[string]struct {
+		pick func([]string) []string
+		want string
+	}{
+		"a changed letter": {func(refs []string) []string { return []string{refs[0][:len(refs[0])-2] + "AA"} }, bad},
+		"a raw id":         {func([]string) []string { return []string{"202"} }, bad},
+		"a group's":        {func(refs []string) []string { return []string{strings.Replace(refs[0], "person_", "group_", 1)} }, bad},
+		"one twice":        {func(refs []string) []string { return []string{refs[0], refs[0]} }, "names somebody twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCircle(t)
-				c.adds(pick)
-				c.sees(c.ann, "It says: ")
+				c.adds(test.pick)
+				if m := c.sees(c.ann, "It says: "); !strings.Contains(m.Text, test.want) {
+					t.Errorf("the model was told: %s", m.Text)
+				}
+				if strings.Contains(c.ann.Transcript(), "Invite to the group") {
+					t.Error("a person was asked")
+				}
 				if n := len(c.telegram.Calls("createChatInviteLink")); n != 0 {
 					t.Errorf("%d links were made", n)
 				}
