@@ -86,7 +86,7 @@ type Driver struct {
 	process  string // names this process: turns that another began were cut off by a restart, whatever the clock says
 	mu       sync.Mutex
 	live     map[store.SessionID]*session
-	held     map[store.SessionID]chan struct{} // more messages for them are on their way
+	expected map[store.SessionID]chan struct{} // more messages for them are on their way: closed once they came
 	places   map[store.TurnID]chan struct{}    // of its sub-agents that work at a time
 	ends     chan struct{}                     // closed and replaced when a turn ends
 	noted    chan struct{}                     // a notification may wait
@@ -107,7 +107,7 @@ func NewDriver(c Config) *Driver {
 		c.Mask = func(text string) string { return text }
 	}
 	return &Driver{
-		Config: c, process: rand.Text(), live: map[store.SessionID]*session{}, held: map[store.SessionID]chan struct{}{},
+		Config: c, process: rand.Text(), live: map[store.SessionID]*session{}, expected: map[store.SessionID]chan struct{}{},
 		places: map[store.TurnID]chan struct{}{}, ends: make(chan struct{}), noted: make(chan struct{}, 1),
 	}
 }
@@ -263,7 +263,7 @@ func (d *Driver) Submit(tx *store.Tx, in Input) (Receipt, error) {
 	if err != nil {
 		return "", err
 	}
-	d.hold(s.ID, in.More)
+	d.expect(s.ID, in.More)
 	if in.Held && !in.Edited {
 		if _, err := store.Append(tx, mailboxes, s.ID, mail{Input: in, Held: true}); err != nil {
 			return "", fmt.Errorf("keeping a message from before a stop: %w", err)

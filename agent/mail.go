@@ -9,21 +9,21 @@ import (
 	"nod/store"
 )
 
-// takeMail takes what is due out of a session's mailbox. What a stop kept back is due with the next message of a person,
-// which held says is there; a report alone does not bring it about.
-func takeMail(tx *store.Tx, id store.SessionID, held bool) (inputs []Input, err error) {
+// takeMail takes what is due out of a session's mailbox. What a stop held back is due with the next message of a person,
+// which release says is there; a report alone does not bring it about.
+func takeMail(tx *store.Tx, id store.SessionID, release bool) (inputs []Input, err error) {
 	var keys []store.Seq[store.SessionID]
 	var waiting []mail
 	err = mailboxes.Scan(tx, store.Prefix(id), func(k store.Seq[store.SessionID], m mail) (bool, error) {
 		keys, waiting = append(keys, k), append(waiting, m)
-		held = held || !m.Held && m.Report == nil
+		release = release || !m.Held && m.Report == nil
 		return true, nil
 	})
 	for i, m := range waiting {
 		if err != nil {
 			break
 		}
-		if !m.Held || held {
+		if !m.Held || release {
 			inputs = append(inputs, m.Input)
 			err = mailboxes.Delete(tx, keys[i])
 		}
@@ -82,50 +82,50 @@ func reword(tx *store.Tx, id store.SessionID, in Input) (Receipt, error) {
 	return Kept, nil
 }
 
-// hold keeps a session's turn from asking the model while more messages for it are on their way, or ends that.
-func (d *Driver) hold(id store.SessionID, more bool) {
+// expect keeps a session's turn from asking the model while more messages for it are on their way, or ends that.
+func (d *Driver) expect(id store.SessionID, more bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	held := d.held[id]
+	came := d.expected[id]
 	switch {
-	case more && held == nil:
-		d.held[id] = make(chan struct{})
-	case !more && held != nil:
-		close(held)
-		delete(d.held, id)
+	case more && came == nil:
+		d.expected[id] = make(chan struct{})
+	case !more && came != nil:
+		close(came)
+		delete(d.expected, id)
 	}
 }
 
 // gathered waits until no more messages are on their way.
 func (d *Driver) gathered(ctx context.Context, id store.SessionID) {
 	d.mu.Lock()
-	held := d.held[id]
+	came := d.expected[id]
 	d.mu.Unlock()
-	if held == nil {
+	if came == nil {
 		return
 	}
 	limit := time.NewTimer(gatherTime)
 	defer limit.Stop()
 	select {
-	case <-held:
+	case <-came:
 	case <-ctx.Done():
 	case <-limit.C:
-		d.hold(id, false)
+		d.expect(id, false)
 	}
 }
 
 // Expect tells that further messages are about to be submitted at an address, as Input.More does; Gathered that they
 // have come, whatever became of them.
-func (d *Driver) Expect(at store.Address) error { return d.holdAt(at, true) }
+func (d *Driver) Expect(at store.Address) error { return d.expectAt(at, true) }
 
 // Gathered ends Expect.
-func (d *Driver) Gathered(at store.Address) error { return d.holdAt(at, false) }
+func (d *Driver) Gathered(at store.Address) error { return d.expectAt(at, false) }
 
-func (d *Driver) holdAt(at store.Address, more bool) error {
+func (d *Driver) expectAt(at store.Address, more bool) error {
 	return d.DB.View(func(tx *store.Tx) error {
 		s, ok, err := SessionAt(tx, at)
 		if ok {
-			d.hold(s.ID, more)
+			d.expect(s.ID, more)
 		}
 		return err
 	})
