@@ -12,8 +12,10 @@ import (
 var grantsTable = store.NewTable[store.Text, Grant]("bypasses", store.ParseText[store.Text])
 
 const (
-	shortGrant = 15 * time.Minute
-	maxUses    = 100 // uses that a grant remembers word by word; older ones are only counted
+	// ShortGrant is how long a bypass by ⏱ holds.
+	ShortGrant = 15 * time.Minute
+
+	maxUses = 100 // uses that a grant remembers word by word; older ones are only counted
 )
 
 // Grant is a bypass that a person gave by ⏱ or 🔄: calls of one category are let through, in one session, in the turns of
@@ -67,7 +69,7 @@ func newGrant(p Pending, now time.Time) (Grant, error) {
 		ID: newID(), Session: r.Session, Category: r.Category, Source: r.Source, For: r.By, By: p.By, Created: now,
 	}
 	if p.Verb == VerbGrant15 {
-		grant.Until = now.Add(shortGrant)
+		grant.Until = now.Add(ShortGrant)
 	}
 	return grant, nil
 }

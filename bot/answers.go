@@ -148,7 +148,7 @@ func secretMark(m *models.Message) outbox.Slot {
 // deleteTyped deletes a message that brought a secret, and marks it as one.
 func (r *Router) deleteTyped(tx *store.Tx, m *models.Message) error {
 	slot, chat, id := outbox.Slot(fmt.Sprintf("secret/%d/%d", m.Chat.ID, m.ID)), store.ChatID(m.Chat.ID), store.MessageID(m.ID)
-	if err := errors.Join(r.Out.Hold(tx, secretMark(m), chat, id), r.Out.Hold(tx, slot, chat, id)); err != nil {
+	if err := errors.Join(r.Out.Adopt(tx, secretMark(m), chat, id), r.Out.Adopt(tx, slot, chat, id)); err != nil {
 		return err
 	}
 	return r.Out.Put(tx, outbox.Item{To: addressOf(m), Slot: slot, Kind: outbox.Delete})

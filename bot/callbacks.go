@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -14,7 +13,7 @@ import (
 
 // press takes a pressed button to its effect. Whose press counts is decided by the user's number, never by the chat; the
 // data may be forged, so it only names what to look at.
-func (r *Router) press(_ context.Context, q *models.CallbackQuery, done func(*store.Tx) error) error {
+func (r *Router) press(q *models.CallbackQuery, done func(*store.Tx) error) error {
 	b := &buttonPress{Router: r, query: q, done: done}
 	action, err := keyboard.Decode(q.Data)
 	if err != nil {
@@ -105,7 +104,7 @@ func (b *buttonPress) decide(id store.ApprovalID, d approvals.Decision, a keyboa
 		b.Log.Warn("a press by somebody who may not decide", "user", b.person.ID, "approval", id)
 		return b.end(notForYou, true)
 	case d.Verb == "":
-		return b.turn(p, a)
+		return b.flip(p, a)
 	case d.Verb == approvals.VerbAnswer:
 		if p.Question == nil || int(a.N) >= len(p.Question.Options) {
 			return b.end("This answer is not offered any more.", true)
@@ -160,8 +159,8 @@ func (b *buttonPress) sameChat(p approvals.Pending) bool {
 	return true
 }
 
-// turn shows another page of a card, or what ♾ Always would cover.
-func (b *buttonPress) turn(p approvals.Pending, a keyboard.Action) error {
+// flip shows another page of a card, or what ♾ Always would cover.
+func (b *buttonPress) flip(p approvals.Pending, a keyboard.Action) error {
 	return b.endWith(func(tx *store.Tx) (string, error) {
 		switch {
 		case !p.Open():

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-telegram/bot/models"
 
+	"nod/agent"
 	"nod/approvals"
 	"nod/bot/keyboard"
 	"nod/bot/outbox"
@@ -163,11 +163,11 @@ func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, 
 		}
 		lines = append(lines, "Asked by "+nameOr(who.Name, fmt.Sprint("user ", by)))
 	}
-	if p.Request.Agent != "main" {
+	if p.Request.Agent != agent.MainAgent {
 		lines = append(lines, "By the agent "+p.Request.Agent)
 	}
 	if dir := p.Request.Subject.Dir; dir != "" && p.Kind != approvals.Asked {
-		lines = append(lines, "In "+shownDir(dir))
+		lines = append(lines, "In "+filepath.Clean(dir))
 	}
 	for i, line := range lines {
 		shown, _ := render.Visible(line)
@@ -215,9 +215,6 @@ func touched(r approvals.Request) string {
 	}
 	return " " + r.Paths[0].Shown
 }
-
-// shownDir shortens a folder in the home directory's way.
-func shownDir(dir string) string { return filepath.Clean(dir) }
 
 // subjectText is the whole of what is decided on, made visible.
 func subjectText(p approvals.Pending) (text string, hidden bool) {
@@ -322,7 +319,7 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 	sign := " by " + nameOr(by.Name, "you") + ", " + v.clock(when)
 	switch p.State {
 	case approvals.Nodded, approvals.Used:
-		return "✅ Approved" + sign + approvedBeyond(p, v.clock(when.Add(15*time.Minute))), nil
+		return "✅ Approved" + sign + approvedBeyond(p, v.clock(when.Add(approvals.ShortGrant))), nil
 	case approvals.Rejected:
 		if p.Reason != "" {
 			return "❌ Rejected" + sign + ": " + p.Reason, nil

@@ -230,7 +230,7 @@ func (q *request) jobs(tx *store.Tx, words string) error {
 	return nil
 }
 
-// chosenModel is what /model chose in this conversation, or "".
+// session is the record of this conversation, empty before its first message.
 func (q *request) session(tx *store.Tx) (agent.Session, error) {
 	s, _, err := agent.SessionAt(tx, q.at)
 	return s, err

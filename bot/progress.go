@@ -62,10 +62,7 @@ func (v *View) progressed(e agent.Progressed) {
 	for i := range t.lines {
 		if t.lines[i].run == e.Progress.Call {
 			shown, _ := render.Visible(e.Progress.Text)
-			if r := []rune(shown); len(r) > maxFar {
-				shown = string(r[:maxFar-1]) + "…"
-			}
-			t.lines[i].far = " · " + shown
+			t.lines[i].far = " · " + clipRunes(shown, maxFar)
 			v.progress(t)
 		}
 	}
@@ -102,10 +99,7 @@ const maxCommentary = 200
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > maxCommentary {
-		return string(r[:maxCommentary-1]) + "…"
-	}
-	return s
+	return clipRunes(s, maxCommentary)
 }
 
 func (v *View) callChanged(e agent.CallChanged) {

@@ -52,7 +52,7 @@ func (r *Router) Handle(ctx context.Context, group []models.Update, done func(*s
 	u := group[0]
 	switch {
 	case u.CallbackQuery != nil:
-		return r.press(ctx, u.CallbackQuery, done)
+		return r.press(u.CallbackQuery, done)
 	case u.ChatJoinRequest != nil:
 		return r.Groups.answerRequest(ctx, u.ChatJoinRequest, done)
 	case u.Message != nil:

@@ -63,9 +63,9 @@ func (p Place) NewFolders() []string {
 	return strings.Split(dir, "/")
 }
 
-// Resolve finds out where a path leads: relative to the workspace (or the folder that In chose) or absolute, with every link resolved, but for the last
-// component of a path to be written, which is never followed. What is not there yet counts as a plain name. The error is
-// for the model.
+// Resolve finds out where a path leads: relative to the workspace (or the folder that In chose) or absolute, with every
+// link resolved, but for the last component of a path to be written, which is never followed. What is not there yet counts
+// as a plain name. The error is for the model.
 func (w *Workspace) Resolve(path string, access Access) (Place, error) {
 	if err := checkPath(path); err != nil {
 		return Place{}, err

@@ -115,14 +115,10 @@ func (o *Outbox) Copied(tx *store.Tx, s Slot) (bool, error) {
 	return h.Again, err
 }
 
-// Hold files a message that a person wrote under a slot, so that an item can delete it.
-func (o *Outbox) Hold(tx *store.Tx, s Slot, chat store.ChatID, m store.MessageID) error {
-	return fill(tx, s, chat, m)
-}
-
-// Adopt has the slot hold a message that was sent before, such as one whose record a crash prevented.
+// Adopt has the slot hold a message that is there already: one whose record a crash prevented, or one that a person wrote,
+// so that an item can delete it.
 func (o *Outbox) Adopt(tx *store.Tx, s Slot, chat store.ChatID, m store.MessageID) error {
-	return fill(tx, s, chat, m)
+	return fill(tx, s, held{Chat: chat, Message: m})
 }
 
 // SlotOf returns the slot that holds a message, as when a person replies to it.
@@ -217,12 +213,8 @@ func readRows(tx *store.Tx, chat store.ChatID, after uint64, limit int) (queue [
 	return queue, err
 }
 
-// fill records that the slot holds a message, in place of any other.
-func fill(tx *store.Tx, s Slot, chat store.ChatID, m store.MessageID) error {
-	return fillWith(tx, s, held{Chat: chat, Message: m})
-}
-
-func fillWith(tx *store.Tx, s Slot, h held) error {
+// fill records what the slot holds, in place of any other.
+func fill(tx *store.Tx, s Slot, h held) error {
 	if err := empty(tx, s); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ func TestPrune(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.OpenTest(t)
 		hold := func(s Slot, m store.MessageID) {
-			if err := db.Update(func(tx *store.Tx) error { return fill(tx, s, 1, m) }); err != nil {
+			if err := db.Update(func(tx *store.Tx) error { return fill(tx, s, held{Chat: 1, Message: m}) }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -127,7 +127,7 @@ func (o *Outbox) recordSlot(tx *store.Tx, s *settlement) error {
 	}
 	switch {
 	case s.message != 0:
-		return fillWith(tx, slot, held{Chat: s.row.item.To.Chat, Message: s.message, Again: o.inherited[s.row.key]})
+		return fill(tx, slot, held{Chat: s.row.item.To.Chat, Message: s.message, Again: o.inherited[s.row.key]})
 	case s.empties():
 		return empty(tx, slot)
 	}
