@@ -50,44 +50,49 @@ const usage = `usage: nod [command]
 
 Set TELEGRAM_BOT_TOKEN and OPENAI_API_KEY, or write $NOD_HOME/nod.yaml; README.md lists every setting.`
 
+// command is what one word on the command line does.
+type command struct {
+	run       func(context.Context, []string, stdio) error
+	takesArgs bool
+}
+
+// commandNamed finds a command.
+func commandNamed(name string) (c command, ok bool) {
+	c, ok = map[string]command{
+		"run": {run: runCommand}, "demo": {run: demoCommand}, "check": {run: checkCommand}, "jobs": {run: jobsCommand},
+		"version": {run: versionCommand}, "help": {run: helpCommand},
+		"invite": {inviteCommand, true}, "backup": {backupCommand, true}, "restore": {restoreCommand, true},
+	}[name]
+	return c, ok
+}
+
 // dispatch runs the command that args name.
-func dispatch(ctx context.Context, args []string, io stdio) error {
+func dispatch(ctx context.Context, args []string, std stdio) error {
 	name := "run"
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
 	}
-	commands := map[string]func(context.Context, []string, stdio) error{
-		"run": runCommand, "demo": demoCommand, "check": checkCommand, "jobs": jobsCommand, "version": versionCommand, "help": helpCommand,
-	}
 	if asksForHelp(name) || len(args) == 1 && asksForHelp(args[0]) {
 		name, args = "help", nil
 	}
-	switch name {
-	case "invite":
-		return inviteCommand(ctx, args, io)
-	case "backup":
-		return backupCommand(ctx, args, io)
-	case "restore":
-		return restoreCommand(ctx, args, io)
-	}
-	command, ok := commands[name]
+	c, ok := commandNamed(name)
 	switch {
 	case !ok:
 		return &usageError{fmt.Sprintf("there is no command %q", name)}
-	case len(args) > 0:
+	case len(args) > 0 && !c.takesArgs:
 		return &usageError{fmt.Sprintf("nod %s takes no argument, not %d", name, len(args))}
 	}
-	return command(ctx, args, io)
+	return c.run(ctx, args, std)
 }
 
 func asksForHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
-func helpCommand(_ context.Context, _ []string, io stdio) error {
-	_, err := fmt.Fprintln(io.out, usage)
+func helpCommand(_ context.Context, _ []string, std stdio) error {
+	_, err := fmt.Fprintln(std.out, usage)
 	return err
 }
 
-func versionCommand(_ context.Context, _ []string, io stdio) error {
+func versionCommand(_ context.Context, _ []string, std stdio) error {
 	version, commit := "devel", "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if info.Main.Version != "" {
@@ -99,11 +104,11 @@ func versionCommand(_ context.Context, _ []string, io stdio) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(io.out, "nod %s, %s, commit %s\n", version, runtime.Version(), commit)
+	_, err := fmt.Fprintf(std.out, "nod %s, %s, commit %s\n", version, runtime.Version(), commit)
 	return err
 }
 
-func inviteCommand(ctx context.Context, args []string, io stdio) error {
+func inviteCommand(ctx context.Context, args []string, std stdio) error {
 	role := bot.Owner
 	switch {
 	case len(args) == 1 && args[0] == "--guest":
@@ -111,7 +116,7 @@ func inviteCommand(ctx context.Context, args []string, io stdio) error {
 	case len(args) > 0:
 		return &usageError{"nod invite takes only --guest"}
 	}
-	cfg, err := loadConfig(io.env, true)
+	cfg, err := loadConfig(std.env, true)
 	if err != nil {
 		return err
 	}
@@ -119,7 +124,7 @@ func inviteCommand(ctx context.Context, args []string, io stdio) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(io.out, invite)
+	_, err = fmt.Fprint(std.out, invite)
 	return err
 }
 
@@ -182,8 +187,8 @@ func withStore(home string, use func(*store.DB) (string, error)) (text string, e
 	return use(db)
 }
 
-func jobsCommand(ctx context.Context, _ []string, io stdio) error {
-	cfg, err := loadConfig(io.env, false)
+func jobsCommand(ctx context.Context, _ []string, std stdio) error {
+	cfg, err := loadConfig(std.env, false)
 	if err != nil {
 		return err
 	}
@@ -197,7 +202,7 @@ func jobsCommand(ctx context.Context, _ []string, io stdio) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(io.out, text)
+	_, err = fmt.Fprint(std.out, text)
 	return err
 }
 
