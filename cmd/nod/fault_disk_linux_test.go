@@ -141,6 +141,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // TestFaultDiskFull: what is sent while the disk is full is neither lost nor answered twice, and the owner is told.
 func TestFaultDiskFull(t *testing.T) {
+	t.Parallel() // it is ten seconds until nod takes the trouble for over
 	d := newSmallDisk(t, "size=3m")
 	d.person.SendText("one")
 	d.sees("You said: one")
@@ -153,17 +154,101 @@ func TestFaultDiskFull(t *testing.T) {
 	d.sees("two 2")
 	d.person.SendText("three")
 	d.sees("You said: three")
+	once := []string{"The disk is full", "You said: one", "two 0", "two 1", "two 2", "You said: three"}
+	if !testing.Short() {
+		d.sees(writableAgain)
+		once = append(once, writableAgain)
+	}
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if code := d.exit(); code != 0 {
 		t.Errorf("nod ended with %d", code)
 	}
-	shown := d.person.Transcript()
-	for _, once := range []string{"The disk is full", "You said: one", "You said: three"} {
-		if n := strings.Count(shown, once); n != 1 {
-			t.Errorf("%q is there %d times:\n%s", once, n, shown)
+	saidOnce(t, d.person, once...)
+}
+
+const writableAgain = "✓ The database can be written to again."
+
+// saidOnce fails for each text that the bot has not said exactly once.
+func saidOnce(t *testing.T, p *emulator.Person, texts ...string) {
+	t.Helper()
+	var said strings.Builder
+	for _, m := range p.Messages() {
+		if m.From.IsBot {
+			fmt.Fprintln(&said, m.Shown())
 		}
+	}
+	for _, text := range texts {
+		if n := strings.Count(said.String(), text); n != 1 {
+			t.Errorf("%q is there %d times:\n%s", text, n, p.Transcript())
+		}
+	}
+}
+
+// TestFaultDiskBecomesReadOnly: what is sent meanwhile is neither lost nor answered twice, and the owner is told of the
+// beginning and of the end. No mount(8) can do that to a file that is open for writing, only the kernel after an error: so the
+// disk is the one of the power cuts.
+func TestFaultDiskBecomesReadOnly(t *testing.T) {
+	t.Parallel() // as above
+	result := os.Getenv(labVariable)
+	if result == "" {
+		found, refused := enterLab(t, "^TestFaultDiskBecomesReadOnly$")
+		if refused += string(found); refused != "" && os.Getenv(fuseVariable) != "" {
+			t.Fatalf("%s is set, and %s%s", fuseVariable, needsFuse, refused)
+		} else if refused != "" {
+			t.Skipf("DISK FAULTS ARE NOT TESTED HERE: %s%s", needsFuse, refused)
+		}
+		return
+	}
+	d, at, refused := newDisk(), filepath.Join(t.TempDir(), "disk"), ""
+	if err := os.Mkdir(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.mount(t, at); err != nil {
+		refused = err.Error()
+	} else {
+		(&powerLab{t: t, disk: d, at: at}).becomeReadOnly(t)
+	}
+	if err := os.WriteFile(result, []byte(refused), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *powerLab) becomeReadOnly(t *testing.T) {
+	w := l.world(1, false)
+	nod, p := w.launch(""), w.people[0]
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	turn := func(readOnly bool) {
+		l.disk.mu.Lock()
+		defer l.disk.mu.Unlock()
+		l.disk.readOnly = readOnly
+	}
+	p.perform(ctx, errandSay)
+	turn(true)
+	for range 3 {
+		p.say(errandSay)
+	}
+	const begun = "⚠️ The disk with NOD_HOME has become read-only."
+	if _, err := p.WaitText(ctx, begun); err != nil {
+		t.Fatal(err)
+	}
+	turn(false)
+	for _, errand := range p.sent {
+		p.awaitDone(ctx, errand)
+	}
+	if _, err := p.WaitText(ctx, writableAgain); err != nil {
+		t.Error(err)
+	}
+	p.perform(ctx, errandSay)
+	nod.terminate()
+	if len(p.lost) > 0 {
+		t.Errorf("lost: %q", p.lost)
+	}
+	saidOnce(t, p.Person, append([]string{begun, writableAgain}, p.sent...)...)
+	if err := os.Truncate(w.log, 0); err != nil { // it tells of the errors that there were
+		t.Fatal(err)
 	}
 }
 

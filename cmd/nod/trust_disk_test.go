@@ -20,6 +20,8 @@ type disk struct {
 	log  []deed
 	ids  uint64
 	lies bool // fsync does nothing, as on a disk whose cache says that it has written what it has not
+
+	readOnly bool // nothing can be changed, as on a file system in which the kernel has met an error
 }
 
 // node is a file, a folder or a socket. Names that are links to one file share it.

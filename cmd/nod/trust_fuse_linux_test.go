@@ -69,6 +69,16 @@ func (e *entry) with(fn func(n *node) syscall.Errno) syscall.Errno {
 	return fn(e.own)
 }
 
+// change does what changes the disk, which it can't while it is read-only.
+func (e *entry) change(fn func(n *node) syscall.Errno) syscall.Errno {
+	return e.with(func(n *node) syscall.Errno {
+		if e.disk.readOnly {
+			return syscall.EROFS
+		}
+		return fn(n)
+	})
+}
+
 // child is the entry of a node under e.
 func (e *entry) child(ctx context.Context, n *node, out *fuse.EntryOut) *fs.Inode {
 	describe(n, &out.Attr)
@@ -87,7 +97,7 @@ func (e *entry) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) s
 }
 
 func (e *entry) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	return e.with(func(n *node) syscall.Errno {
+	return e.change(func(n *node) syscall.Errno {
 		if mode, ok := in.GetMode(); ok {
 			n.mode = n.mode&syscall.S_IFMT | mode&0o7777
 		}
@@ -125,7 +135,7 @@ func (e *entry) Readdir(context.Context) (list fs.DirStream, errno syscall.Errno
 
 // add makes a node with a name in e.
 func (e *entry) add(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (in *fs.Inode, errno syscall.Errno) {
-	errno = e.with(func(n *node) syscall.Errno {
+	errno = e.change(func(n *node) syscall.Errno {
 		if n.names[name] != nil {
 			return syscall.EEXIST
 		}
@@ -151,7 +161,7 @@ func (e *entry) Mknod(ctx context.Context, name string, mode, _ uint32, out *fus
 }
 
 func (e *entry) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (in *fs.Inode, errno syscall.Errno) {
-	errno = e.with(func(n *node) syscall.Errno {
+	errno = e.change(func(n *node) syscall.Errno {
 		if n.names[name] != nil {
 			return syscall.EEXIST
 		}
@@ -164,7 +174,7 @@ func (e *entry) Link(ctx context.Context, target fs.InodeEmbedder, name string, 
 }
 
 func (e *entry) Rename(_ context.Context, name string, parent fs.InodeEmbedder, to string, flags uint32) syscall.Errno {
-	return e.with(func(n *node) syscall.Errno {
+	return e.change(func(n *node) syscall.Errno {
 		other := parent.(*entry).own
 		if other == nil {
 			other = e.disk.root
@@ -181,7 +191,7 @@ func (e *entry) Rename(_ context.Context, name string, parent fs.InodeEmbedder, 
 }
 
 func (e *entry) Unlink(_ context.Context, name string) syscall.Errno {
-	return e.with(func(n *node) syscall.Errno {
+	return e.change(func(n *node) syscall.Errno {
 		if n.names[name] == nil {
 			return syscall.ENOENT
 		}
@@ -191,7 +201,7 @@ func (e *entry) Unlink(_ context.Context, name string) syscall.Errno {
 }
 
 func (e *entry) Rmdir(_ context.Context, name string) syscall.Errno {
-	return e.with(func(n *node) syscall.Errno {
+	return e.change(func(n *node) syscall.Errno {
 		switch folder := n.names[name]; {
 		case folder == nil:
 			return syscall.ENOENT
@@ -220,7 +230,7 @@ func (e *entry) Read(_ context.Context, _ fs.FileHandle, dest []byte, off int64)
 }
 
 func (e *entry) Write(_ context.Context, _ fs.FileHandle, data []byte, off int64) (written uint32, errno syscall.Errno) {
-	errno = e.with(func(n *node) syscall.Errno {
+	errno = e.change(func(n *node) syscall.Errno {
 		e.disk.do(deed{kind: wrote, node: n, at: off, data: append([]byte(nil), data...)})
 		return 0
 	})

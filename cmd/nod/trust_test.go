@@ -77,6 +77,16 @@ func (tt *trustTable) add(t *testing.T, row trustRow, good, seen bool) {
 	}
 }
 
+// miss enters a figure that can't be measured here, and skips the test: with fuseVariable it fails, since then it can.
+func (tt *trustTable) miss(t *testing.T, what, target, why string) {
+	t.Helper()
+	tt.rows = append(tt.rows, trustRow{what, "NOT MEASURED: " + why, target, "none"})
+	if os.Getenv(fuseVariable) != "" && strings.HasPrefix(why, needsFuse) {
+		t.Fatalf("%s is set, and %s is not measured: %s", fuseVariable, what, why)
+	}
+	t.Skipf("NOT MEASURED: %s: %s", what, why)
+}
+
 func (tt *trustTable) String() string {
 	var b strings.Builder
 	b.WriteString("| figure | nod | target | control, which must fail |\n|---|---|---|---|\n")
@@ -87,6 +97,17 @@ func (tt *trustTable) String() string {
 		fmt.Fprintf(&b, "\n%s", line)
 	}
 	return b.String()
+}
+
+// TestTrustTableTellsWhatIsMissing: a skip says nothing without -v, so the table does.
+func TestTrustTableTellsWhatIsMissing(t *testing.T) {
+	t.Setenv(fuseVariable, "")
+	var table trustTable
+	t.Run("no fuse", func(t *testing.T) { table.miss(t, "5. power cuts", "0", needsFuse+"no /dev/fuse") })
+	const want = "| 5. power cuts | NOT MEASURED: it needs a FUSE file system in a mount namespace, which this machine refuses: no /dev/fuse | 0 | none |"
+	if text := table.String(); !strings.Contains(text, want) {
+		t.Error(text)
+	}
 }
 
 // perThousand is a rate.
