@@ -192,15 +192,17 @@ func TestSA1_ANodIsBoundToTheServer(t *testing.T) {
 func TestNamesOfTools(t *testing.T) {
 	for _, c := range []struct{ tool, want string }{
 		{"echo", "mcp__s__echo"},
-		{"a.b", "mcp__s__a_b_2f2c9ad4"},
+		{"a-B_9", "mcp__s__a-B_9"},
+		{"a.b", "mcp__s__a_b_2e7336dc"}, // the first digits of the SHA-256 of a.b
+		{"a/b", "mcp__s__a_b_c14cddc0"},
 		{"", "mcp__s___e3b0c442"},
+		{"ünï", "mcp__s___n__e975a529"},
+		{strings.Repeat("x", 55), "mcp__s__" + strings.Repeat("x", 55)},
+		{strings.Repeat("x", 80), "mcp__s__" + strings.Repeat("x", 46) + "_d929cdee"},
 	} {
-		if got := toolName("s", c.tool); len(got) > maxName || !strings.HasPrefix(got, c.want[:len("mcp__s__")]) {
-			t.Errorf("%q is named %q", c.tool, got)
+		if got := toolName("s", c.tool); got != c.want {
+			t.Errorf("%q is named %q, want %q", c.tool, got, c.want)
 		}
-	}
-	if toolName("s", "a.b") == toolName("s", "a/b") {
-		t.Error("two tools have one name")
 	}
 	defs := []Definition{{Name: "b"}, {Name: "a", Description: "1"}, {Name: "a", Description: "2"}}
 	kept, refused := unambiguous("s", defs)
