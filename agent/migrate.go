@@ -6,7 +6,7 @@ import (
 	"nod/store"
 )
 
-// Migrate rewrites what is filed under a group that became a supergroup (RECV-11).
+// Migrate rewrites what is filed under a group that became a supergroup.
 func Migrate(tx *store.Tx, from, to store.ChatID) error {
 	err := moveAddresses(tx, addresses, from, to)
 	if err == nil {

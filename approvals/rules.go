@@ -234,7 +234,7 @@ func consulted(all []Rule, group string) []Rule {
 	return append(own, rest...)
 }
 
-// exactly is the rule that ♾ Always gives: this call with these arguments in this folder, and nothing else (S-A12).
+// exactly is the rule that ♾ Always gives: this call with these arguments in this folder, and nothing else.
 func exactly(r Request, by store.UserID) (Rule, error) {
 	if !r.Lasting() {
 		return Rule{}, fmt.Errorf("%w: no rule can let this call of %s through", ErrUnfit, r.Tool)

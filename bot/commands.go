@@ -56,7 +56,7 @@ func init() {
 	}
 }
 
-// maxMenu is how many commands Telegram's menu takes (TELEGRAM.md 2.1).
+// maxMenu is how many commands Telegram's menu takes (core.telegram.org/bots/api#setmycommands).
 const maxMenu = 100
 
 // RegisterCommands writes Telegram's menu: the built-in commands, then the custom ones, as far as there is room.

@@ -15,7 +15,7 @@ type Files struct {
 	Mask func(string) string // takes secrets out of captions; nil leaves them as they are
 }
 
-// maxUpload is the largest file that a bot can send, in bytes (TELEGRAM.md 2.1).
+// maxUpload is the largest file that a bot can send, in bytes (core.telegram.org/bots/api#sending-files).
 const maxUpload = 50 << 20
 
 // Limit is the largest file that can be sent, in bytes.

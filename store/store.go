@@ -80,7 +80,7 @@ func Open(path string) (*DB, error) {
 }
 
 // openBolt opens and walks the file with page faults turned into panics, since bbolt maps the file and a short or
-// scrambled one would otherwise end the process (SAFETY.md 3.3).
+// scrambled one would otherwise end the process.
 func openBolt(path string) (b *bolt.DB, err error) {
 	var file *os.File
 	options := &bolt.Options{

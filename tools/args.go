@@ -15,7 +15,8 @@ import (
 )
 
 // decodeArgs reads a model's arguments strictly: one object, no duplicate, unknown or differently cased keys (Go's
-// decoder would fold the case and take the last duplicate: SAFETY.md S-A8), valid by the schema. The error names all problems.
+// decoder would fold the case and take the last duplicate, so that a card could show another value than the one that runs),
+// valid by the schema. The error names all problems.
 func decodeArgs[In any](s *argSchema, args json.RawMessage) (in In, err error) {
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage("{}")

@@ -98,7 +98,7 @@ func (r *run) addressed(req approvals.Request, q approvals.Question) approvals.R
 		req.Deciders, req.Cards = []store.UserID{req.By}, r.req.Scope.Address
 	}
 	if q.TypedSecret() && len(req.Deciders) > 0 {
-		// A person's private chat has the person's number (TELEGRAM.md): nobody else reads what is typed there.
+		// A person's private chat has the person's number: nobody else reads what is typed there.
 		req.Cards = store.Address{Chat: store.ChatID(req.Deciders[0])}
 	}
 	return req

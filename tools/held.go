@@ -139,7 +139,7 @@ func OpenRegular(folder *os.Root, name, shown string) (*os.File, fs.FileInfo, er
 }
 
 // checkRegular refuses everything but a regular file with one name. A hard link is a way to have a file from elsewhere in
-// a folder where it is free to read (SAFETY.md S-C4).
+// a folder where it is free to read.
 func checkRegular(info fs.FileInfo, shown string) error {
 	switch kind := info.Mode().Type(); {
 	case kind == fs.ModeDir:

@@ -12,8 +12,8 @@ import (
 	"io"
 )
 
-// Bounds of a picture that anything is done with. A file of a megabyte can unpack to gigabytes, which is seen in its header
-// (SAFETY.md, S-E1).
+// Bounds of a picture that anything is done with. A file of a megabyte can unpack to gigabytes, which is seen in its
+// header.
 const (
 	MaxPictureBytes  = 20 << 20
 	maxPicturePoints = 40_000_000

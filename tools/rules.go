@@ -37,7 +37,7 @@ func SeededRules(w *Workspace) []approvals.Rule {
 	}
 	rules = append(rules,
 		approvals.Rule{Tool: approvals.FSRead, Path: w.Dir(), Action: approvals.ActionAllow, Note: "reading in the workspace is free"},
-		// After the one above: an attachment leaves the machine, so a file from elsewhere is not even asked for (CASES FILE-2).
+		// After the one above: an attachment leaves the machine, so a file from elsewhere is not even asked for.
 		approvals.Rule{Tool: SendAttachment, Action: approvals.ActionDeny, Note: "only files in the workspace are sent; copy the file there first"},
 		approvals.Rule{Tool: ExecuteCmd, Action: approvals.ActionRequire, Note: "commands always ask"},
 		approvals.Rule{Tool: Restart, Action: approvals.ActionRequire, Note: "a restart always asks"},

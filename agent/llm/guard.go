@@ -13,8 +13,8 @@ import (
 var errNotPublic = errors.New("it lies in a private or local network, where nod does not go on a service's word")
 
 // guarded is the client for addresses that a service names in its answer. It reaches public addresses only, by what names
-// turn out to be when the connection is made, so that nobody can have nod look into its own network (SAFETY.md, S-E5). It
-// uses no proxy, which would look names up itself, and follows no redirect.
+// turn out to be when the connection is made, so that nobody can have nod look into its own network. It uses no proxy, which
+// would look names up itself, and follows no redirect.
 var guarded = sync.OnceValue(func() *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: publicOnly}
 	return &http.Client{

@@ -20,7 +20,7 @@
 //	team.Person(ann.User()).In(team.NewTopic(ann.User(), "Builds")).SendText("hi")
 //	fmt.Println(ann.Transcript(), tg.Calls("sendMessage"))
 //
-// What it promises. Refusals carry Telegram's own words (TELEGRAM.md 2.3, 2.4); a refused call changes nothing. Message
+// What it promises. Refusals carry Telegram's own words, as TDLib and the Bot API server have them; a refused call changes nothing. Message
 // ids start at 1 and update ids at 500000001, so that runs repeat. What a person does is done when the method returns; its
 // update waits for getUpdates. Waiting methods look at the present state first, then at each change, and end with ctx.
 // All methods may be called at the same time. Under testing/synctest, create the Server inside the bubble: it waits on

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Limits of files (TELEGRAM.md 2.1).
+// Limits of files (core.telegram.org/bots/api#sending-files).
 const (
 	maxDownload   = 20 << 20 // bytes that getFile serves
 	maxPhoto      = 10 << 20

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The HTML parse mode, by the rules of TDLib's parse_html (MessageEntity.cpp; TELEGRAM.md 2.3). It is a scanner of its
+// The HTML parse mode, by the rules of TDLib's parse_html (MessageEntity.cpp). It is a scanner of its
 // own: nod's renderer is tested against it.
 
 var htmlTags = []string{

@@ -116,7 +116,7 @@ const (
 	bad   = "Bad Request: "
 )
 
-// TestRefusals provokes each error of TELEGRAM.md 2.3 and 2.4.
+// TestRefusals provokes each error that the emulator knows of a call by itself.
 func TestRefusals(t *testing.T) {
 	long := strings.Repeat
 	button := func(fields string) params { return markup(`{"inline_keyboard":[[{` + fields + `}]]}`) }

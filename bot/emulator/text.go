@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of texts (TELEGRAM.md 2.1); lengths are Unicode code points after parsing and trimming.
+// Limits of texts, as TDLib has them; lengths are Unicode code points after parsing and trimming.
 const (
 	maxRawText       = 1 << 15 // bytes before parsing
 	maxText          = 4096

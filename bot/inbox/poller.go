@@ -22,7 +22,7 @@ import (
 // ErrToken says that Telegram does not accept the bot's token.
 var ErrToken = errors.New("the bot token is not valid: get one from @BotFather and set TELEGRAM_BOT_TOKEN")
 
-// Times of polling. The server holds a poll for at most 50 seconds (TELEGRAM.md 1.5), so one that takes longer than
+// Times of polling. The server holds a poll for at most 50 seconds, so one that takes longer than
 // pollLimit hangs on a dead connection.
 const (
 	pollHold  = 50 * time.Second

@@ -11,7 +11,7 @@ import (
 )
 
 // class is what an API call's error means for the item that was sent. This file is the only place that reads the
-// texts of API errors (TELEGRAM.md 2.4).
+// texts of API errors.
 type class int
 
 const (

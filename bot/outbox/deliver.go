@@ -13,7 +13,7 @@ import (
 )
 
 // Time limits of calls. Near its limits Telegram holds a request instead of answering 429, so a short limit would only
-// make false failures and duplicates (TELEGRAM.md 1.5).
+// make false failures and duplicates.
 const (
 	callTime   = time.Minute
 	uploadTime = 15 * time.Minute

@@ -2,7 +2,7 @@ package outbox
 
 import "time"
 
-// Telegram publishes no exact limits; these stay below what others measured (TELEGRAM.md 2.1): about one call a second
+// Telegram publishes no exact limits; these stay below what others measured: about one call a second
 // in a chat with a small burst, and twenty a minute in a group. Edits count like sends.
 const (
 	paceEvery   = time.Second

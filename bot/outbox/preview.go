@@ -139,7 +139,7 @@ func (l *lane) judgePreview(p *preview, c Content, exists bool, v verdict) {
 	}
 }
 
-// draft shows an item as a draft, which lasts for 30 seconds or until a message is sent (TELEGRAM.md 2.1).
+// draft shows an item as a draft, which lasts for 30 seconds or until a message is sent (core.telegram.org/bots/api#sendmessagedraft).
 func (l *lane) draft(ctx context.Context, it *Item, f fix) verdict {
 	l.pace.take(time.Now())
 	ctx, cancel := bounded(ctx, callTime)

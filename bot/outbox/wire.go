@@ -168,7 +168,7 @@ func repeatable(method string) bool {
 const smallBody = 256 << 10
 
 // sentBody is a request's body. go-telegram/bot writes every request through a pipe, which can't be sent twice, so a
-// call that meets a connection which the server is just closing would fail (TELEGRAM.md 1.5). Read into memory, the
+// call that meets a connection which the server is just closing would fail. Read into memory, the
 // transport may send it again as long as nothing of it was written, and always if it is repeatable.
 type sentBody struct {
 	src io.ReadCloser

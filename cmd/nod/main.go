@@ -11,7 +11,7 @@ import (
 	_ "time/tzdata" // schedules work on machines without a zone database
 )
 
-// Exit codes: what CONTRACT.md promises to scripts and service managers.
+// Exit codes, on which scripts and service managers rely.
 const (
 	exitFailure = 1 // at run time
 	exitUsage   = 2 // bad usage or configuration

@@ -68,7 +68,7 @@ const Category tools.Category = "mcp"
 func CategoryOf(server string) string { return "MCP " + server }
 
 // tool makes a tool of a definition. Whatever the server says of it, it counts as a write and asks. A nod is bound to how
-// the server is started or reached, not to its name alone (SAFETY.md S-A1).
+// the server is started or reached, not to its name alone.
 func (m *Manager) tool(s Server, d Definition) (tools.Tool, error) {
 	spec := tools.DynamicSpec{
 		Name:        toolName(s.Name, d.Name),

@@ -119,7 +119,7 @@ func inner(enc *base64.Encoding, raw []byte, offset int) string {
 }
 
 // shapes are keys that are recognised without being known. A Telegram token has no word boundary before it: it stands
-// right behind "bot" in a URL (SAFETY.md 4). Few texts need them, and a start of the program should not pay for them.
+// right behind "bot" in a URL. Few texts need them, and a start of the program should not pay for them.
 var shapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join([]string{
 		`[0-9]{8,12}:[A-Za-z0-9_-]{35}`,                                      // Telegram

@@ -37,7 +37,7 @@ type attempt struct {
 	try  func(t targets) error
 }
 
-// attempts are those of SAFETY.md 2.3, and those that root could have without capabilities.
+// attempts are what a command that means ill would try to get out of its sandbox, also as root without capabilities.
 func attempts() []attempt {
 	read := func(path ...string) error {
 		text, err := os.ReadFile(filepath.Join(path...))

@@ -21,7 +21,7 @@ var (
 	withUnixSockets = []string{"a socket by path elsewhere"}
 )
 
-// TestSE9_SC8_SandboxMatrix prints what a command can do at each isolation and checks all of it (SAFETY.md 2.3).
+// TestSE9_SC8_SandboxMatrix prints what a command can do at each isolation and checks all of it.
 func TestSE9_SC8_SandboxMatrix(t *testing.T) {
 	var names []string
 	for _, a := range attempts() {
