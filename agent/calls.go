@@ -130,7 +130,7 @@ func (s *session) guardedCall(ctx context.Context, turn Turn, offer *tools.Offer
 func (s *session) runCall(ctx context.Context, turn Turn, offer *tools.Offer, c openCall, pass func()) error {
 	req := tools.CallRequest{
 		ID: c.id, Name: c.call.Name, Args: json.RawMessage(c.call.Args), Fault: c.call.Problem, Scope: s.scope(turn), Offer: offer,
-		Ports: func() tools.Ports { return s.scope(turn).Ports },
+		Ports: func() tools.Ports { return s.scope(turn).Ports }, Till: s,
 	}
 	counted := s.begun(pass)
 	defer counted.over()

@@ -107,8 +107,9 @@ func (s *session) keepSummary(made summary, byHand bool, failure error) error {
 		if failure == nil {
 			now.Summary, now.Keep = made.text, made.keep
 			now.LastIn, now.LastOut = 0, 0
-			now.use(made.model, made.usage)
-			if err := charge(tx, now.Lineage, made.model, made.usage); err != nil {
+			use := func(in *Session) { in.use(made.model, made.usage) }
+			use(&now)
+			if err := charge(tx, now.Lineage, use); err != nil {
 				return err
 			}
 		}

@@ -100,15 +100,15 @@ func adopt(tx *store.Tx, from, to store.SessionID) error {
 	return nil
 }
 
-// charge counts what an answer took into the sessions that a session works for, so that /cost of a chat counts all that
-// was done for it.
-func charge(tx *store.Tx, l Lineage, model string, usage llm.Usage) error {
+// charge counts something into the sessions that a session works for, so that /cost of a chat counts all that was done
+// for it.
+func charge(tx *store.Tx, l Lineage, count func(*Session)) error {
 	for above := l.Parent; above != ""; {
 		s, ok, err := sessions.Get(tx, above)
 		if err != nil || !ok {
 			return err
 		}
-		s.use(model, usage)
+		count(&s)
 		if err := sessions.Put(tx, above, s); err != nil {
 			return err
 		}
@@ -123,4 +123,13 @@ func (s *Session) use(model string, usage llm.Usage) {
 		s.Usage = map[string]llm.Usage{}
 	}
 	s.Usage[model] = s.Usage[model].Plus(usage)
+}
+
+// paid counts what a call of a tool has cost.
+func (s *Session) paid(tool string, usd float64) {
+	if s.Paid == nil {
+		s.Paid = map[string]Paid{}
+	}
+	sum := s.Paid[tool]
+	s.Paid[tool] = Paid{Calls: sum.Calls + 1, USD: sum.USD + usd}
 }

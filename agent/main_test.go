@@ -321,6 +321,8 @@ type hands struct {
 	mu   sync.Mutex
 	ran  []string
 	work func(ctx context.Context, text string) (tools.Output, error)
+	// price is what each call costs, in USD.
+	price float64
 }
 
 type handArgs struct {
@@ -333,6 +335,9 @@ func (h *hands) tools() []tools.Tool {
 		all = append(all, tools.New(tools.Spec[handArgs]{
 			Name: name, Description: "Works.", Traits: tools.Traits{Category: tools.Filesystem, Effect: effect}, Run: h.run,
 			Label: func(in handArgs, _ bool) string { return in.Text },
+			Judge: func(context.Context, tools.Scope, handArgs) (tools.Judged, error) {
+				return tools.Judged{Price: h.price}, nil
+			},
 		}))
 	}
 	return all

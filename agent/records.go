@@ -26,7 +26,15 @@ type Session struct {
 	Usage   map[string]llm.Usage `json:"usage,omitempty"`
 	LastIn  int                  `json:"last_in,omitempty"`
 	LastOut int                  `json:"last_out,omitempty"`
+	// Paid adds up the calls that cost something beside the model, by tool, likewise.
+	Paid map[string]Paid `json:"paid,omitempty"`
 	Lineage
+}
+
+// Paid is what calls of a tool have cost.
+type Paid struct {
+	Calls int     `json:"calls"`
+	USD   float64 `json:"usd"`
 }
 
 // TurnState is where a turn stands.

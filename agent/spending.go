@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,15 +10,19 @@ import (
 	"nod/store"
 )
 
-// Spending bounds what the models may cost, in USD by the prices that are configured for them; 0 is no bound. It is
-// looked at before each call of a model, so what is passed is passed by the calls that were under way.
+// Spending bounds what models and services may cost, in USD by the prices that are configured for them; 0 is no bound. It is
+// looked at before each of them is asked, so what is passed is passed by what was under way.
 type Spending struct {
 	Daily float64        // of all sessions on one day
 	Job   float64        // of one run of a job
 	Zone  *time.Location // in which a day begins; nil means UTC
 }
 
-// CapError ends a turn before a call of the model that a cap on spending forbids.
+// Capped says whether anything is bounded.
+func (s Spending) Capped() bool { return s.Daily > 0 || s.Job > 0 }
+
+// CapError ends a turn before a call of the model that a cap on spending forbids. A service for speech or pictures is not
+// asked because of it either.
 type CapError struct {
 	Job   bool    // the cap of a job's run, else the day's
 	Cap   float64 // in USD
@@ -54,7 +59,8 @@ func (s Spending) day(at time.Time) store.Text {
 
 func ofRun(id store.RunID) store.Text { return store.Join("run", string(id)) }
 
-// till is what a session's calls of the model cost. It belongs to the session's goroutine.
+// till is what a session's calls of the model cost. It belongs to the session's goroutine; while that waits for calls of
+// tools, these look into it.
 type till struct {
 	payer store.RunID // whose cap counts it, or ""
 	owed  float64     // what is not in the books yet, in USD
@@ -86,33 +92,62 @@ func (s *session) guess(req llm.Request, a llm.Answer) llm.Usage {
 	return llm.Usage{In: int(float64(in) * s.Model.Ratio(a.Model)), Out: out}
 }
 
-// affordable says whether the model may be asked once more. Its error is a *CapError.
-func (s *session) affordable(tx *store.Tx) error {
-	day, _, err := spendings.Get(tx, s.Spending.day(time.Now()))
+// affordable says whether the model, or a service, may be asked once more. Its error is a *CapError.
+func (s *session) affordable(tx *store.Tx) error { return s.Spending.allows(tx, s.till) }
+
+// Refuses implements tools.Till by the caps on spending.
+func (s *session) Refuses(tx *store.Tx) (why string, err error) {
+	err = s.affordable(tx)
+	if capped, ok := errors.AsType[*CapError](err); ok {
+		return capped.Error(), nil
+	}
+	return "", err
+}
+
+// Pay implements tools.Till: what a call has cost goes into the books, and counts for the session and those above it.
+func (s *session) Pay(tx *store.Tx, tool string, usd float64) error {
+	record, _, err := sessions.Get(tx, s.id)
 	if err != nil {
 		return err
 	}
-	if total := day.USD + s.till.owed; s.Spending.Daily > 0 && total >= s.Spending.Daily {
-		return &CapError{Cap: s.Spending.Daily, Spent: total}
+	count := func(in *Session) { in.paid(tool, usd) }
+	count(&record)
+	return errors.Join(sessions.Put(tx, s.id, record), charge(tx, record.Lineage, count), s.Spending.count(tx, usd, s.till.payer))
+}
+
+// allows says whether what t pays for may go on. Its error is a *CapError.
+func (s Spending) allows(tx *store.Tx, t till) error {
+	day, _, err := spendings.Get(tx, s.day(time.Now()))
+	if err != nil {
+		return err
 	}
-	if s.Spending.Job == 0 || s.till.payer == "" {
+	if total := day.USD + t.owed; s.Daily > 0 && total >= s.Daily {
+		return &CapError{Cap: s.Daily, Spent: total}
+	}
+	if s.Job == 0 || t.payer == "" {
 		return nil
 	}
-	run, _, err := spendings.Get(tx, ofRun(s.till.payer))
-	if total := run.USD + s.till.owed; err == nil && total >= s.Spending.Job {
-		return &CapError{Job: true, Cap: s.Spending.Job, Spent: total}
+	run, _, err := spendings.Get(tx, ofRun(t.payer))
+	if total := run.USD + t.owed; err == nil && total >= s.Job {
+		return &CapError{Job: true, Cap: s.Job, Spent: total}
 	}
 	return err
 }
 
-// book files what this session's calls have cost since they were filed last.
+// book files what this session's calls of the model have cost since they were filed last.
 func (s *session) book(tx *store.Tx) error {
-	cost, now := s.till.owed, time.Now()
+	cost := s.till.owed
 	if cost == 0 {
 		return nil
 	}
 	tx.OnCommit(func() { s.till.owed -= cost })
-	day := s.Spending.day(now)
+	return s.Spending.count(tx, cost, s.till.payer)
+}
+
+// count adds a sum to what the day has cost, and a job's run unless payer is "".
+func (s Spending) count(tx *store.Tx, cost float64, payer store.RunID) error {
+	now := time.Now()
+	day := s.day(now)
 	if known, err := spendings.Has(tx, day); err != nil {
 		return err
 	} else if !known {
@@ -121,8 +156,8 @@ func (s *session) book(tx *store.Tx) error {
 		}
 	}
 	keys := []store.Text{day}
-	if s.till.payer != "" {
-		keys = append(keys, ofRun(s.till.payer))
+	if payer != "" {
+		keys = append(keys, ofRun(payer))
 	}
 	for _, key := range keys {
 		sum, _, err := spendings.Get(tx, key)
@@ -130,7 +165,7 @@ func (s *session) book(tx *store.Tx) error {
 			return err
 		}
 		if err := spendings.Put(tx, key, spent{USD: sum.USD + cost, At: now.UTC()}); err != nil {
-			return fmt.Errorf("counting what an answer cost: %w", err)
+			return fmt.Errorf("counting what something cost: %w", err)
 		}
 	}
 	return nil
@@ -160,4 +195,14 @@ func forgetSpending(tx *store.Tx, since time.Time) error {
 func (d *Driver) SpentToday(tx *store.Tx) (float64, error) {
 	day, _, err := spendings.Get(tx, d.Spending.day(time.Now()))
 	return day.USD, err
+}
+
+// Affordable says whether the day's cap lets a service be asked for what belongs to no turn. Its error is a *CapError.
+func (d *Driver) Affordable() error {
+	return d.DB.View(func(tx *store.Tx) error { return d.Spending.allows(tx, till{}) })
+}
+
+// PayToday books to the day what a service was asked that belongs to no turn, in USD.
+func (d *Driver) PayToday(usd float64) error {
+	return d.DB.Update(func(tx *store.Tx) error { return d.Spending.count(tx, usd, "") })
 }

@@ -224,3 +224,54 @@ func TestAJobPaysForItsSubAgents(t *testing.T) {
 		})
 	}
 }
+
+// TestCallsThatCostSomethingCount for the day, for the job's run and for the sessions that they were made for, of which a
+// sub-agent makes one here; at the cap the next is refused before it runs.
+func TestCallsThatCostSomethingCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, c := newCast(t, withSpending(Spending{Job: 1}), func(r *rig) { r.hands.price = 0.32 })
+		buy := scripted.Call("free_it", text("a")).Usage(thousands(100))
+		c.on(jobCast("mail"), buy, scripted.Call(tools.ExecuteSubtask, subtask("sort")).Usage(thousands(100)))
+		c.on("sort", buy, buy)
+		r.job("mail")
+		failed := sees(r, func(e TurnFailed) bool { return e.Turn.Depth == 0 })
+		if got, ok := errors.AsType[*CapError](failed.Err); !ok || !got.Job {
+			t.Fatalf("it failed with %v", failed.Err)
+		}
+		if n := len(r.hands.runs()); n != 2 {
+			t.Errorf("%d calls ran", n)
+		}
+		if e := r.outcome("free_it", 2); e.State != tools.Rejected || e.Outcome.Text != "Not run: this run has cost $1.04, and its cap is $1.00." || e.Cost != 0 {
+			t.Errorf("the third is %+v", e)
+		}
+		if spent := r.spentToday(); spent < 1.039 || spent > 1.041 {
+			t.Errorf("the day has cost $%v", spent)
+		}
+		var above Session
+		r.look(func(tx *store.Tx) (err error) {
+			above, _, err = sessions.Get(tx, failed.Turn.Session)
+			return err
+		})
+		if diff := cmp.Diff(map[string]Paid{"free_it": {Calls: 2, USD: 0.64}}, above.Paid); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestWhatBelongsToNoTurn is capped by the day alone.
+func TestWhatBelongsToNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withSpending(Spending{Daily: 1, Job: 0.1}))
+		for range 2 {
+			if err := errors.Join(r.driver.Affordable(), r.driver.PayToday(0.5)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := CapError{Cap: 1, Spent: 1}
+		if got, ok := errors.AsType[*CapError](r.driver.Affordable()); !ok || *got != want {
+			t.Errorf("got %v", got)
+		}
+		r.say("a")
+		r.capped(want)
+	})
+}

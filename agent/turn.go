@@ -215,8 +215,9 @@ func (s *session) keepAnswer(tx *store.Tx, turn Turn, answer llm.Answer) (Sessio
 			return record, err
 		}
 	}
-	record.use(answer.Model, answer.Usage)
-	if err := charge(tx, record.Lineage, answer.Model, answer.Usage); err != nil {
+	use := func(in *Session) { in.use(answer.Model, answer.Usage) }
+	use(&record)
+	if err := charge(tx, record.Lineage, use); err != nil {
 		return record, err
 	}
 	if answer.Usage.In > 0 { // an answer that was cut has none

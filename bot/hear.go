@@ -2,7 +2,9 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -46,9 +48,12 @@ func (in *Intake) hear(ctx context.Context, m *models.Message, saved *agent.Atta
 	words := ""
 	if err == nil {
 		defer f.Close()
-		words, err = hearing.Transcribe(ctx, filepath.Base(saved.Path), filepath.Join(in.Workspace.Dir(), saved.Path), f)
+		words, err = in.understand(ctx, hearing, saved.Path, f)
 	}
+	capped, isCapped := errors.AsType[*agent.CapError](err)
 	switch {
+	case isCapped:
+		return "the recording was not listened to, so its words are not known: " + capped.Error(), notListenedText(capped, saved.Path)
 	case context.Cause(ctx) == tools.ErrStopped:
 		return "the user stopped everything before the recording was understood, so its words are not known", ""
 	case err != nil:
@@ -60,6 +65,24 @@ func (in *Intake) hear(ctx context.Context, m *models.Message, saved *agent.Atta
 	}
 	saved.Transcript = clipRunes(words, maxTranscript)
 	return "", ""
+}
+
+// understand asks for the words of a recording, and books what that costs to the day at once: a message whose handling is
+// cut off is asked about, and paid for, once more.
+func (in *Intake) understand(ctx context.Context, hearing tools.Hearing, path string, sound io.Reader) (words string, err error) {
+	price := hearing.Price()
+	if price > 0 {
+		if err := in.Driver.Affordable(); err != nil {
+			return "", err
+		}
+	}
+	words, err = hearing.Transcribe(ctx, filepath.Base(path), filepath.Join(in.Workspace.Dir(), path), sound)
+	if price > 0 && (err == nil || ctx.Err() != nil) { // what was cut off may have been done all the same
+		if err := in.Driver.PayToday(price); err != nil {
+			in.Log.Error("counting what a recording cost", "err", err)
+		}
+	}
+	return words, err
 }
 
 // listening are the recordings that are listened to just now, with what ends that.
@@ -99,6 +122,10 @@ func (in *Intake) interrupt(at store.Address, all bool) {
 
 func notHeardText(why, path string) string {
 	return fmt.Sprintf("🎙 I could not understand this recording: %s. It is kept as %s.", why, path)
+}
+
+func notListenedText(e *agent.CapError, path string) string {
+	return fmt.Sprintf("🎙 I did not listen to this recording: %s. It is kept as %s.", e.Error(), path)
 }
 
 // hearBack shows what was understood of a recording, below it and without a sound.

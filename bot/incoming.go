@@ -35,6 +35,7 @@ type Intake struct {
 	Token     string
 	Workspace *tools.Workspace
 	Hearing   func() tools.Hearing // what understands speech now, if anything does
+	Driver    *agent.Driver        // whose caps and books hold for that too
 	Log       *slog.Logger
 
 	listening listening

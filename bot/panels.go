@@ -197,7 +197,7 @@ func (v *View) strangerDecided(tx *store.Tx, chat store.ChatID, p Person, text s
 	return v.panel(tx, store.Address{Chat: chat}, strangerSlot(chat, p.ID), escapeMarkdown("👤 "+text), keyboard.None(), false)
 }
 
-// cost is what a session's answers have cost, by model.
+// cost is what a session's answers have cost, by model, and its calls that cost something beside, by tool.
 func (q *request) cost(tx *store.Tx, _ string) error {
 	s, err := q.session(tx)
 	if err != nil {
@@ -211,7 +211,7 @@ func (q *request) cost(tx *store.Tx, _ string) error {
 }
 
 func costText(s agent.Session, all []llm.Model) string {
-	if len(s.Usage) == 0 {
+	if len(s.Usage) == 0 && len(s.Paid) == 0 {
 		return "This session has cost nothing yet."
 	}
 	var total float64
@@ -230,6 +230,11 @@ func costText(s agent.Session, all []llm.Model) string {
 		}
 		total += price
 		lines = append(lines, fmt.Sprintf("- %s: $%.4f (%s in, %s out)", escapeMarkdown(name), price, tokens(usage.In), number(usage.Out)))
+	}
+	for _, tool := range slices.Sorted(maps.Keys(s.Paid)) {
+		paid := s.Paid[tool]
+		total += paid.USD
+		lines = append(lines, fmt.Sprintf("- %s: $%.4f (%s)", escapeMarkdown(tool), paid.USD, times(paid.Calls)))
 	}
 	text := fmt.Sprintf("This session has cost **$%.4f**.\n\n%s", total, strings.Join(lines, "\n"))
 	if unpriced {

@@ -23,6 +23,9 @@ func (r *run) request(ctx context.Context, id store.CallID) (approvals.Request, 
 		return approvals.Request{}, err
 	}
 	r.locate(judged.Paths)
+	if r.price = judged.Price; r.price > 0 {
+		judged.Subject.Notes = append(judged.Subject.Notes, priceNote(r.price))
+	}
 	s := r.req.Scope
 	return approvals.Request{
 		Call: id, Session: cmp.Or(s.Root, s.Session), Turn: s.Turn, Agent: s.Agent, Source: s.Source, Job: s.Job, Cards: s.Cards, By: s.By,
@@ -69,6 +72,9 @@ func (r *run) admitAndRun(ctx context.Context) (Outcome, error) {
 			return r.ask(ctx, req)
 		}
 		verdict, waiting, err := r.judge(req, stale)
+		if e, is := capped(err); is {
+			return r.tooDear(e)
+		}
 		switch {
 		case err != nil:
 			return Outcome{}, err
@@ -104,6 +110,9 @@ func (r *run) judge(req approvals.Request, stale store.ApprovalID) (verdict appr
 		case ok && r.exec.State == AwaitingApproval: // from before a restart: it waits on, or what was decided holds
 			verdict, waiting = approvals.Ask, found
 			return nil
+		}
+		if err := r.afford(tx); err != nil {
+			return err
 		}
 		ruling, err := r.gate.Judge(tx, req)
 		if err != nil {
@@ -159,12 +168,18 @@ func (r *run) await(ctx context.Context, p approvals.Pending) (Outcome, error) {
 		return r.finish(*failed("Not run, though approved: " + err.Error()), nil)
 	}
 	err = r.db.Update(func(tx *store.Tx) error {
+		if err := r.afford(tx); err != nil {
+			return err
+		}
 		approved, err := r.gate.Redeem(tx, p.ID, fresh)
 		if err != nil {
 			return err
 		}
 		return r.begin(tx, approved)
 	})
+	if e, is := capped(err); is && ctx.Err() == nil {
+		return r.tooDear(e)
+	}
 	switch {
 	case err == nil:
 		return r.work(ctx)
@@ -266,7 +281,7 @@ func (r *run) begin(tx *store.Tx, approved approvals.Approved) error {
 	if err := r.exec.move(Running, time.Now()); err != nil {
 		return err
 	}
-	r.exec.How = approved.How()
+	r.exec.How, r.exec.Cost = approved.How(), r.price
 	r.call.Approved = approved
 	return r.save(tx)
 }

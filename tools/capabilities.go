@@ -11,12 +11,16 @@ import (
 type SpeechPort interface {
 	// Speak reads the text out. What it gives back is an Ogg file with Opus in it, which Telegram plays as a voice message.
 	Speak(ctx context.Context, text string) (ogg []byte, err error)
+	// Price is what that costs, in USD.
+	Price() float64
 }
 
 // Hearing makes text of speech. The bot asks it for what people say; tools don't.
 type Hearing interface {
 	// Transcribe gives the words of a sound file. name ends as the file's format does, path is where the file lies.
 	Transcribe(ctx context.Context, name, path string, sound io.Reader) (words string, err error)
+	// Price is what that costs, in USD.
+	Price() float64
 }
 
 // ImagePort makes pictures. Implemented over an images service (agent/llm) and a command (tools/plugins).
@@ -32,6 +36,7 @@ type ImageProvider struct {
 	ID    string
 	About string   // in a few words, for the model
 	Extra []string // the extra parameters that it takes
+	Price float64  // of a picture, in USD
 }
 
 // ImageRequest is what a picture should be.

@@ -18,7 +18,7 @@ const (
 	Completed        State = "completed"
 	Failed           State = "failed"
 	Cancelled        State = "cancelled" // stopped by a person; not an error
-	Rejected         State = "rejected"  // denied by a rule or a person; not an error
+	Rejected         State = "rejected"  // denied by a rule, a person or a cap on spending; not an error
 )
 
 // Over says whether the state is final.
@@ -85,6 +85,8 @@ type Execution struct {
 	Began   time.Time `json:"began,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Outcome Outcome   `json:"outcome,omitzero"`
+	// Cost is in USD, beside the model: what it will have cost once it has begun, unless nothing is delivered.
+	Cost float64 `json:"cost,omitempty"`
 	// Repeats is the interrupted call that this one repeats, RepeatedBy the call that repeats this one.
 	Repeats    store.CallID `json:"repeats,omitempty"`
 	RepeatedBy store.CallID `json:"repeated_by,omitempty"`

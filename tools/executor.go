@@ -63,6 +63,8 @@ type CallRequest struct {
 	// Progress is told how far the call is while it runs, from any goroutine, also a moment after its end; nil is told
 	// nothing.
 	Progress func(Progress)
+	// Till pays for a call that has a price; with nil nothing is capped and nothing counted.
+	Till Till
 }
 
 // run is one call on its way through the executor.
@@ -74,6 +76,7 @@ type run struct {
 	// question is set for a call that only asks a person.
 	question *approvals.Question
 	needs    Port
+	price    float64 // as it was judged last, in USD
 	exec     Execution
 	call     Call
 }
@@ -196,16 +199,16 @@ func (r *run) guarded(fn func() error) error {
 func (r *run) work(ctx context.Context) (Outcome, error) {
 	store.Failpoint("tools.intent")
 	if ctx.Err() != nil {
-		return r.cut(ctx)
+		return r.free().cut(ctx)
 	}
 	if err := r.covered(); err != nil {
-		return r.finish(*failed("Not run: " + err.Error()), nil)
+		return r.free().finish(*failed("Not run: " + err.Error()), nil)
 	}
 	if r.req.Ports != nil {
 		r.call.Scope.Ports = r.req.Ports()
 	}
 	if !r.call.Scope.Ports.has(r.needs) {
-		return r.finish(*failed(fmt.Sprintf("Not run: %s can't be used in this chat any more.", r.req.Name)), nil)
+		return r.free().finish(*failed(fmt.Sprintf("Not run: %s can't be used in this chat any more.", r.req.Name)), nil)
 	}
 	r.call.ID = r.exec.Call
 	r.call.Log.Info("running a call", "label", r.exec.Full, "how", r.exec.How)
@@ -213,6 +216,9 @@ func (r *run) work(ctx context.Context) (Outcome, error) {
 	store.Failpoint("tools.ran")
 	if ctx.Err() != nil && (err != nil || r.exec.Effect == Read || out.Commit != nil && errors.Is(context.Cause(ctx), ErrStopped)) {
 		return r.cutRunning(ctx, out) // a person's stop also leaves undone what only the commit would bring about
+	}
+	if unpaid(err) {
+		r.free()
 	}
 	if err != nil {
 		return r.finish(r.failure(err), nil)
@@ -338,7 +344,8 @@ type alsoError struct{ err error }
 
 func (e *alsoError) Error() string { return e.err.Error() }
 
-// end records the outcome, and closes a card that the call may still have, since nobody can decide on what is over.
+// end records the outcome with what the call has cost, and closes a card that it may still have, since nobody can decide
+// on what is over.
 func (r *run) end(tx *store.Tx, o Outcome) error {
 	before := r.exec
 	o.Text = r.mask(o.Text)
@@ -347,7 +354,7 @@ func (r *run) end(tx *store.Tx, o Outcome) error {
 	}
 	err := r.gate.Drop(tx, r.exec.Call, clipLabel(oneLine(o.Text), LabelFull))
 	if err == nil {
-		err = r.save(tx)
+		err = errors.Join(r.pay(tx, r.exec), r.save(tx))
 	}
 	if err != nil {
 		r.exec = before

@@ -117,6 +117,9 @@ func (r *run) runAgain(ctx context.Context, p approvals.Pending) (Outcome, error
 	}
 	before := r.exec
 	err = r.db.Update(func(tx *store.Tx) error {
+		if err := r.afford(tx); err != nil {
+			return err
+		}
 		approved, err := r.gate.Redeem(tx, p.ID, fresh)
 		if err != nil {
 			return err
@@ -127,10 +130,11 @@ func (r *run) runAgain(ctx context.Context, p approvals.Pending) (Outcome, error
 		return r.work(ctx)
 	}
 	r.exec = before
+	_, tooDear := capped(err)
 	switch {
 	case ctx.Err() != nil:
 		return r.cutInterrupted(ctx)
-	case errors.Is(err, approvals.ErrDenied), errors.Is(err, approvals.ErrNotApproved):
+	case tooDear, errors.Is(err, approvals.ErrDenied), errors.Is(err, approvals.ErrNotApproved):
 		return r.finish(Outcome{State: Cancelled, Text: "Interrupted, and not run again: " + err.Error()}, nil)
 	}
 	return Outcome{}, fmt.Errorf("running call %s again: %w", before.Call, err)
@@ -143,7 +147,7 @@ func (r *run) replace(tx *store.Tx, again store.CallID, approved approvals.Appro
 	if err := old.end(Outcome{State: Cancelled, Text: "Interrupted, and run again."}, now); err != nil {
 		return err
 	}
-	if err := executions.Put(tx, old.Call, old); err != nil {
+	if err := errors.Join(r.pay(tx, old), executions.Put(tx, old.Call, old)); err != nil {
 		return err
 	}
 	r.exec.Repeats, r.exec.Call, r.exec.State, r.exec.Created = old.Call, again, Pending, now

@@ -86,6 +86,8 @@ type Judged struct {
 	MustAsk  bool // no rule, bypass or ♾ Always lets it run
 	// Program is a command that is one program with literal words: only such a one can be let through by a rule.
 	Program *approvals.Program
+	// Price is what the call costs beside the model, in USD: a card says it, caps on spending hold for it, and it is booked.
+	Price float64
 }
 
 // Work is one call in flight. It never touches the chat or the store: the executor records its outcome.

@@ -29,6 +29,7 @@ const (
 
 // Service is where speech or pictures are asked for. It is asked once: who waits decides on what failed.
 type Service struct {
+	tools.Fee        // of one request
 	BaseURL   string // "" means https://api.openai.com/v1
 	APIKey    Secret // "" sends no Authorization header
 	Model     string
@@ -159,7 +160,7 @@ var drawingExtra = []string{"size", "quality", "style", "background", "moderatio
 
 // Providers implements tools.ImagePort.
 func (d Drawing) Providers() []tools.ImageProvider {
-	return []tools.ImageProvider{{ID: drawingProvider, About: "the model " + d.Model, Extra: slices.Clone(drawingExtra)}}
+	return []tools.ImageProvider{{ID: drawingProvider, About: "the model " + d.Model, Extra: slices.Clone(drawingExtra), Price: d.Price()}}
 }
 
 // Generate makes one picture.

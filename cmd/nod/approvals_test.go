@@ -140,7 +140,7 @@ func TestSA11_EveryToolAsksTheGate(t *testing.T) {
 	s, db := fullShelf(t)
 	var errs [3]error
 	s.box, errs[0] = refs.New(db)
-	s.plugins, errs[1] = plugins.Open(db, s.vault, plugins.File{})
+	s.plugins, errs[1] = plugins.Open(db, s.vault, plugins.File{}, false)
 	s.servers, errs[2] = newServers(db, s.vault, s.runner, s.workspace, Config{Home: t.TempDir()}, nil, slog.New(slog.DiscardHandler))
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ type Config struct {
 	Writable []string
 	// Profile says which kinds of tools there are.
 	Profile tools.Profile
-	// Spending holds the caps on what models may cost.
+	// Spending holds the caps on what models and services may cost.
 	Spending agent.Spending
 	// Rules are those that stand in the file.
 	Rules []approvals.Rule
@@ -122,7 +122,7 @@ func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	c.Writable = l.writable(first(env("NOD_SANDBOX_WRITABLE"), f.Writable), c.Home)
 	c.Profile = l.profile(first(env("NOD_TOOLS_PROFILE"), f.Tools.Profile))
 	c.Servers = l.servers(f)
-	c.Plugins = l.plugins(f.Plugins)
+	c.Plugins = l.plugins(f.Plugins, c.Spending.Capped())
 	c.Rules = l.rules(f, c.Workspace)
 	c.Contexts = l.contexts(f, c.Home, c.Workspace)
 	c.KeyFiles = l.keyFiles
@@ -294,7 +294,7 @@ func (l *loader) spending(f file) agent.Spending {
 		Daily: l.dollars("NOD_SPEND_DAILY", f.Spending.Daily), Job: l.dollars("NOD_SPEND_JOB", f.Spending.Job),
 	}
 	for _, name := range l.unpriced {
-		if s.Daily > 0 || s.Job > 0 {
+		if s.Capped() {
 			l.problem("spending", "the model %s has no price, so that its cost can't be capped; give it price_in and price_out among the models of nod.yaml, 0 for one that costs nothing", name)
 		}
 	}

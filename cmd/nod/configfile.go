@@ -129,6 +129,7 @@ func (l *loader) fill(node ast.Node, into reflect.Value, where string) {
 		case field.Kind() == reflect.Pointer && field.Type().Elem().Kind() == reflect.Struct:
 			field.Set(reflect.New(field.Type().Elem()))
 			l.fill(entry.Value, field.Elem(), where+key+".")
+		case field.Kind() == reflect.Pointer && entry.Value.Type() == ast.NullType: // nothing was given
 		case field.Kind() == reflect.Pointer: // a number of which it matters that it was given
 			value := reflect.New(field.Type().Elem())
 			if yaml.NodeToValue(entry.Value, value.Interface()) != nil {

@@ -115,11 +115,13 @@ func giveHands(w wiring, g ground, o wayOut, open *closers) (h hands, err error)
 		return h, err
 	}
 	h.servers.Forget = forgetServer(h.gate, h.rules)
-	options, err := plugins.Open(g.db, h.vault, cfg.Plugins)
+	options, err := plugins.Open(g.db, h.vault, cfg.Plugins, cfg.Spending.Capped())
 	if err != nil {
 		return h, err
 	}
-	h.able = capabilities{book: options, commands: plugins.Commands{Runner: h.runner}, model: cfg.Models[0], transport: w.model}
+	h.able = capabilities{
+		book: options, commands: plugins.Commands{Runner: h.runner}, model: cfg.Models[0], transport: w.model, capped: cfg.Spending.Capped(),
+	}
 	o.view.Follow(options.Telegram, o.mounts)
 	box, err := refs.New(g.db)
 	if err != nil {
@@ -205,7 +207,10 @@ func openWayIn(ctx context.Context, w wiring, g ground, o wayOut, h hands, m min
 		DB: g.db, Out: o.box, Mounts: o.mounts, View: o.view, Driver: m.driver, Gate: h.gate, Rules: h.rules, Jobs: h.book,
 		Registry: h.registry, Models: m.service, Vault: h.vault, Home: cfg.Home, Sandbox: h.runner.Describe,
 		Log: log, Access: o.access, Groups: m.groups, Me: in.me, Started: time.Now(),
-		Intake: &bot.Intake{Client: o.client, Wire: o.wire, API: cfg.API, Token: string(cfg.Token), Workspace: g.workspace, Hearing: h.able.hearing, Log: log},
+		Intake: &bot.Intake{
+			Client: o.client, Wire: o.wire, API: cfg.API, Token: string(cfg.Token), Workspace: g.workspace, Hearing: h.able.hearing,
+			Driver: m.driver, Log: log,
+		},
 	}
 	in.updates = inbox.New(g.db, inbox.Options{
 		Bot: store.UserID(in.me.ID), Handle: in.router.Handle, Urgent: in.router.Urgent, OnDead: o.view.UpdateLost, OnGap: o.view.Gap,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/agent/llm"
+	"nod/store"
+	"nod/tools"
 	"nod/tools/plugins"
 )
 
@@ -81,6 +84,53 @@ func TestPlugins_TheKeyOfAModelGoesOnlyWhereTheModelIs(t *testing.T) {
 		got, err := c.service(s.base, plugins.Key(s.key), "m")
 		if err != nil || got.BaseURL != s.wantBase || string(got.APIKey) != s.wantKey {
 			t.Errorf("%+v goes to %s (%v)", s, got.BaseURL, err)
+		}
+	}
+}
+
+// TestConfigPlugins_CapsNeedPrices of every model that costs money, as they need those of the models that answer.
+func TestConfigPlugins_CapsNeedPrices(t *testing.T) {
+	const models = "models: [{name: a, price_in: 0, price_out: 0}]\n"
+	for _, c := range []struct {
+		file string
+		want []string
+	}{
+		{"plugins: {images: {model: m}, speech: {stt_model: s}}\n", nil},
+		{"spending: {daily: 5}\nplugins: {images: {model: m}}\n", []string{"plugins.images: the model m has no price, so that its cost can't be capped; give it price, 0 for one that costs nothing"}},
+		{"spending: {job: 1}\nplugins: {images: {model: m, price: }}\n", []string{"plugins.images: the model m has no price, so that its cost can't be capped; give it price, 0 for one that costs nothing"}},
+		{"spending: {job: 1}\nplugins: {speech: {stt_model: s, tts_model: t}}\n", []string{
+			"plugins.speech: the model s has no price, so that its cost can't be capped; give it stt_price, 0 for one that costs nothing",
+			"plugins.speech: the model t has no price, so that its cost can't be capped; give it tts_price, 0 for one that costs nothing",
+		}},
+		{"spending: {daily: 5}\nplugins: {images: {model: m, price: 0.04}, speech: {stt_model: s, stt_price: 0, tts_command: \"x {in} {out}\"}}\n", nil},
+		{"spending: {daily: 5}\nplugins: {images: {command: \"x {prompt} {out}\"}}\n", nil},
+		{"plugins: {images: {model: m, price: -1}}\n", []string{"plugins.images: price must be a sum in USD from 0 to 1000, such as 0.04"}},
+		{"plugins: {images: {model: m, price: .inf}}\n", []string{"plugins.images: price must be a sum in USD from 0 to 1000, such as 0.04"}},
+		{"plugins: {images: {model: m, price: .nan}}\n", []string{"plugins.images: price must be a sum in USD from 0 to 1000, such as 0.04"}},
+		{"plugins: {images: {model: m, price: dear}}\n", []string{"nod.yaml: line 2: plugins.images.price must be a number"}},
+	} {
+		if diff := cmp.Diff(c.want, newSetting(t, models+c.file, nil).problems()); diff != "" {
+			t.Errorf("%s%s", c.file, diff)
+		}
+	}
+}
+
+// TestPlugins_SettingsThatAreOlderThanTheCaps: what the chat had set up without prices is not used until they are known.
+func TestPlugins_SettingsThatAreOlderThanTheCaps(t *testing.T) {
+	db := store.OpenTest(t)
+	book, err := plugins.Open(db, nil, plugins.File{Images: plugins.Images{Model: "m"}, Speech: plugins.Speech{STTModel: "s", TTSModel: "t"}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, capped := range []bool{false, true} {
+		c := capabilities{book: book, capped: capped}
+		_, drawing := c.images().Generate(t.Context(), tools.ImageRequest{})
+		_, speaking := c.speech().Speak(t.Context(), "x")
+		_, hearing := c.hearing().Transcribe(t.Context(), "x", "x", strings.NewReader("x"))
+		for what, err := range map[string]error{"price": drawing, "tts_price": speaking, "stt_price": hearing} {
+			if refused := strings.Contains(errors.Join(err).Error(), "give it "+what); refused != capped {
+				t.Errorf("capped %t: %v", capped, err)
+			}
 		}
 	}
 }

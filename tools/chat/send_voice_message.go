@@ -37,15 +37,24 @@ func sendVoiceMessage() tools.Tool {
 			return nil
 		},
 		Label: func(in voiceIn, _ bool) string { return tools.Quote(in.Text) },
+		Judge: judgeVoice,
 		Run:   runVoice,
 	})
+}
+
+// judgeVoice tells the price. Where the port has gone meanwhile the executor says so.
+func judgeVoice(_ context.Context, scope tools.Scope, _ voiceIn) (judged tools.Judged, err error) {
+	if speech := scope.Ports.Speech; speech != nil {
+		judged.Price = speech.Price()
+	}
+	return judged, nil
 }
 
 func runVoice(ctx context.Context, call tools.Call, in voiceIn) (tools.Output, error) {
 	files, to := call.Scope.Ports.Files, call.Scope.Address
 	sound, err := call.Scope.Ports.Speech.Speak(ctx, in.Text)
 	if err != nil {
-		return tools.Output{}, fmt.Errorf("making speech: %w", err)
+		return tools.Output{}, tools.Unpaid(fmt.Errorf("making speech: %w", err))
 	}
 	if !isVoice(sound) {
 		return tools.Output{}, errors.New("what came back is no Ogg file with Opus in it, which is what Telegram plays as a voice message")

@@ -12,6 +12,7 @@ import (
 
 // throat speaks what it is told to.
 type throat struct {
+	tools.Fee
 	sound string
 	err   error
 }
@@ -45,6 +46,25 @@ func TestSendVoiceMessage(t *testing.T) {
 		}
 		if len(r.Cards()) > 0 {
 			t.Errorf("%s: somebody was asked", name)
+		}
+	}
+}
+
+// TestSendVoiceMessage_Costs: what was spoken has its price, also where it is of no use; a refusal is free.
+func TestSendVoiceMessage_Costs(t *testing.T) {
+	for name, c := range map[string]struct {
+		throat throat
+		want   float64
+	}{
+		"speech":      {throat{Fee: 0.02, sound: "OggS\x00\x02 page OpusHead\x01"}, 0.02},
+		"free speech": {throat{sound: "OggS\x00\x02 page OpusHead\x01"}, 0},
+		"WAV":         {throat{Fee: 0.02, sound: "RIFF....WAVE"}, 0.02},
+		"a failure":   {throat{Fee: 0.02, err: errors.New("the voice is hoarse")}, 0},
+	} {
+		r, _ := newRig(t)
+		r.Scope.Ports.Speech = c.throat
+		if e := r.Record(tools.SendVoiceMessage, args{"text": "Good morning."}); e.Cost != c.want {
+			t.Errorf("%s: %s, and it cost %v, want %v", name, e.State, e.Cost, c.want)
 		}
 	}
 }

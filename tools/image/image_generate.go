@@ -34,6 +34,7 @@ func generate() tools.Tool {
 		Traits:      tools.Traits{Category: tools.Config, Effect: tools.Write, Needs: tools.FilesPort.And(tools.ImagesPort)},
 		Check:       (*generateIn).check,
 		Label:       func(in generateIn, _ bool) string { return tools.Quote(in.Prompt) },
+		Judge:       judgeGenerate,
 		Run:         runGenerate,
 	})
 }
@@ -63,15 +64,24 @@ func (in generateIn) provider(all []tools.ImageProvider) (tools.ImageProvider, e
 	return all[i], nil
 }
 
+// judgeGenerate tells the price. Where the port has gone meanwhile the executor says so.
+func judgeGenerate(_ context.Context, scope tools.Scope, in generateIn) (tools.Judged, error) {
+	if scope.Ports.Images == nil {
+		return tools.Judged{}, nil
+	}
+	by, err := in.provider(scope.Ports.Images.Providers())
+	return tools.Judged{Price: by.Price}, err
+}
+
 func runGenerate(ctx context.Context, call tools.Call, in generateIn) (tools.Output, error) {
 	ports := call.Scope.Ports
 	by, err := in.provider(ports.Images.Providers())
 	if err != nil {
-		return tools.Output{}, err
+		return tools.Output{}, tools.Unpaid(err)
 	}
 	raw, err := ports.Images.Generate(ctx, tools.ImageRequest{Provider: by.ID, Prompt: in.Prompt, Extra: in.ExtraParams})
 	if err != nil {
-		return tools.Output{}, fmt.Errorf("making the picture: %w", err)
+		return tools.Output{}, tools.Unpaid(fmt.Errorf("making the picture: %w", err))
 	}
 	picture, err := check(raw)
 	if err != nil {

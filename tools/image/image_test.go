@@ -29,11 +29,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type easel struct {
 	picture string
 	err     error
+	price   float64
 	asked   []tools.ImageRequest
 }
 
 func (e *easel) Providers() []tools.ImageProvider {
-	return []tools.ImageProvider{{ID: "easel", About: "paints", Extra: []string{"size"}}}
+	return []tools.ImageProvider{{ID: "easel", About: "paints", Extra: []string{"size"}, Price: e.price}}
 }
 
 func (e *easel) Generate(_ context.Context, r tools.ImageRequest) ([]byte, error) {
@@ -137,5 +138,24 @@ func TestImageGenerate_IsOfferedWithBothPortsOnly(t *testing.T) {
 	r.Scope.Ports.Files = &tray{}
 	if !has(tools.ImageGenerate) {
 		t.Error("it is not offered with both")
+	}
+}
+
+// TestImageGenerate_Costs: a picture has its provider's price, also one that is of no use; a refusal is free.
+func TestImageGenerate_Costs(t *testing.T) {
+	for name, c := range map[string]struct {
+		easel easel
+		want  float64
+	}{
+		"a picture":   {easel{picture: encoded(t, 8, 8, png.Encode), price: 0.04}, 0.04},
+		"a free one":  {easel{picture: encoded(t, 8, 8, png.Encode)}, 0},
+		"no picture":  {easel{picture: "<svg/>", price: 0.04}, 0.04},
+		"not painted": {easel{err: errors.New("out of paint"), price: 0.04}, 0},
+	} {
+		r := tooltest.New(t, func(*tools.Workspace) []tools.Tool { return drawing.Tools() })
+		r.Scope.Ports.Files, r.Scope.Ports.Images = &tray{}, &c.easel
+		if e := r.Record(tools.ImageGenerate, `{"provider_id":"easel","prompt":"a cat"}`); e.Cost != c.want {
+			t.Errorf("%s: %s, and it cost %v, want %v", name, e.State, e.Cost, c.want)
+		}
 	}
 }

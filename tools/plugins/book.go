@@ -33,7 +33,8 @@ type File struct {
 // kind is what the book knows of a plugin by itself.
 type kind struct {
 	about string
-	read  func(raw json.RawMessage) (json.RawMessage, error) // the settings in canonical form
+	// read gives the settings in canonical form. Where spending is capped it refuses those without a price.
+	read func(raw json.RawMessage, capped bool) (json.RawMessage, error)
 	// merely says that there is nothing to switch on: without settings the defaults count.
 	merely bool
 }
@@ -53,10 +54,14 @@ func unknown(id string) error {
 func readAs[T interface {
 	Settings
 	Check(ours bool) error
-}](raw json.RawMessage) (json.RawMessage, error) {
+	Priced() error
+}](raw json.RawMessage, capped bool) (json.RawMessage, error) {
 	s, err := tools.DecodeStrict[T](raw)
 	if err == nil {
 		err = s.Check(false)
+	}
+	if err == nil && capped {
+		err = s.Priced()
 	}
 	if err != nil {
 		return nil, err
@@ -76,17 +81,18 @@ func canonical(v any) (json.RawMessage, error) {
 
 // Book is the plugins and their settings.
 type Book struct {
-	db    *store.DB
-	vault *secrets.Vault
-	fixed map[string]json.RawMessage // by nod.yaml; these may hold keys
+	db     *store.DB
+	vault  *secrets.Vault
+	fixed  map[string]json.RawMessage // by nod.yaml; these may hold keys
+	capped bool                       // spending is
 
 	mu   sync.RWMutex
 	kept map[string]record
 }
 
-// Open reads what is kept. file must have been checked.
-func Open(db *store.DB, vault *secrets.Vault, file File) (*Book, error) {
-	b := &Book{db: db, vault: vault, fixed: map[string]json.RawMessage{}, kept: map[string]record{}}
+// Open reads what is kept. file must have been checked; capped says that there are caps on spending.
+func Open(db *store.DB, vault *secrets.Vault, file File, capped bool) (*Book, error) {
+	b := &Book{db: db, vault: vault, capped: capped, fixed: map[string]json.RawMessage{}, kept: map[string]record{}}
 	for id, given := range map[string]any{ImagesID: file.Images, SpeechID: file.Speech, TelegramID: file.Telegram} {
 		raw, err := canonical(given)
 		if err != nil {
@@ -192,7 +198,7 @@ func (b *Book) plan(id string, patch map[string]any, on *bool) (change, error) {
 	}
 	raw, err := json.Marshal(merged)
 	if err == nil {
-		c.after, err = k.read(raw)
+		c.after, err = k.read(raw, b.capped)
 	}
 	if err != nil {
 		return change{}, fmt.Errorf("these settings of %s can't be used: %w", id, err)

@@ -17,12 +17,18 @@ import (
 // rig is a book with its tool, in a session that has activated the config group.
 func rig(t *testing.T, file plugins.File) (*tooltest.Rig, *plugins.Book, *secrets.Vault) {
 	t.Helper()
+	return rigWith(t, file, false)
+}
+
+// rigWith is rig where spending may be capped.
+func rigWith(t *testing.T, file plugins.File, capped bool) (*tooltest.Rig, *plugins.Book, *secrets.Vault) {
+	t.Helper()
 	db := store.OpenTest(t)
 	vault, err := secrets.OpenVault(db, make([]byte, 32), &secrets.Redactor{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	book, err := plugins.Open(db, vault, file)
+	book, err := plugins.Open(db, vault, file, capped)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +60,7 @@ func TestConfigure_MergesChecksAndCountsAtOnce(t *testing.T) {
 	if s, on := book.Speech(); !on || s != (plugins.Speech{TTSModel: "tts-1", STTModel: "whisper-1"}) {
 		t.Errorf("speech is %+v, on: %t", s, on)
 	}
-	again, err := plugins.Open(r.DB, nil, plugins.File{})
+	again, err := plugins.Open(r.DB, nil, plugins.File{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +81,10 @@ func TestConfigure_RefusesWhatCantWork(t *testing.T) {
 		`{"id":"speech","config":{"stt_model":"a","base_url":"http://u:p@x"}}`:    "without a password",
 		`{"id":"images","config":{"model":"a","api_key":"sk-1234567890abcdef"}}`:  "${secret:NAME}",
 		`{"id":"images","config":{"model":"a","command":"x {prompt} {out}"}}`:     "either model",
+		`{"id":"images","config":{"model":"a","price":-0.01}}`:                    "price must be a sum in USD from 0 to 1000",
+		`{"id":"images","config":{"model":"a","price":"dear"}}`:                   "price",
+		`{"id":"speech","config":{"tts_model":"a","tts_price":1001}}`:             "tts_price must be a sum in USD",
+		`{"id":"speech","config":{"tts_model":"a","stt_price":1e300}}`:            "stt_price must be a sum in USD",
 		`{"id":"telegram","config":{"progress":"loud"}}`:                          "one of full, short, off",
 		`{"id":"telegram","config":{"theme":"dark"}}`:                             "not allowed",
 	} {
@@ -94,7 +104,7 @@ func TestConfigure_AKeyThatIsGivenAsItIsIsHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	book, err := plugins.Open(db, vault, plugins.File{})
+	book, err := plugins.Open(db, vault, plugins.File{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,5 +183,49 @@ func TestToggle_NeedsSettings(t *testing.T) {
 	}
 	if !slices.Contains([]string{"plugins"}, book.Items().Type) {
 		t.Error("list_items has no plugins")
+	}
+}
+
+// TestConfigure_CapsNeedPrices: where spending is capped, a model is taken with a price only; 0 is one, and a command needs none.
+func TestConfigure_CapsNeedPrices(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{`{"id":"images","config":{"model":"a"}}`, "the model a has no price, so that its cost can't be capped; give it price, 0 for one that costs nothing"},
+		{`{"id":"images","config":{"model":"a","price":null}}`, "give it price"},
+		{`{"id":"images","config":{"model":"a","price":0}}`, ""},
+		{`{"id":"images","config":{"price":null}}`, "give it price"},
+		{`{"id":"images","config":{"model":null,"price":null,"command":"x {prompt} {out}"}}`, ""},
+		{`{"id":"speech","config":{"stt_model":"a","tts_model":"b","stt_price":0.006}}`, "the model b has no price, so that its cost can't be capped; give it tts_price"},
+		{`{"id":"speech","config":{"stt_model":"a","tts_command":"b {in} {out}"}}`, "give it stt_price"},
+		{`{"id":"speech","config":{"stt_model":"a","tts_command":"b {in} {out}","stt_price":0.006}}`, ""},
+		{`{"id":"telegram","config":{"rich":true}}`, ""},
+	} {
+		r, _, _ := rigWith(t, plugins.File{}, true)
+		if strings.Contains(c.args, `"config":{"price":null}`) || strings.Contains(c.args, `"model":null`) {
+			configure(r, `{"id":"images","config":{"model":"a","price":0.04}}`)
+		}
+		out := configure(r, c.args)
+		if ok := out.State == tools.Completed; ok != (c.want == "") || !strings.Contains(out.Text, c.want) {
+			t.Errorf("%s: %s, %q; want %q", c.args, out.State, out.Text, c.want)
+		}
+	}
+}
+
+func TestPrices_AreKeptAndMayCostNothing(t *testing.T) {
+	r, book, _ := rig(t, plugins.File{})
+	configure(r, `{"id":"speech","config":{"stt_model":"a","tts_command":"b {in} {out}","tts_price":0.02}}`)
+	s, _ := book.Speech()
+	if usd, err := s.HearingPrice(); usd != 0 || err == nil {
+		t.Errorf("a model without a price costs %v, %v", usd, err)
+	}
+	if usd, err := s.SpeakingPrice(); usd != 0.02 || err != nil {
+		t.Errorf("a command with a price costs %v, %v", usd, err)
+	}
+	configure(r, `{"id":"speech","config":{"stt_price":0,"tts_price":null}}`)
+	s, _ = book.Speech()
+	if usd, err := s.HearingPrice(); usd != 0 || err != nil || s.STTPrice == nil {
+		t.Errorf("a model that costs nothing costs %v, %v", usd, err)
+	}
+	if usd, err := s.SpeakingPrice(); usd != 0 || err != nil {
+		t.Errorf("a command costs %v, %v", usd, err)
 	}
 }

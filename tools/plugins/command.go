@@ -145,6 +145,7 @@ func complaint(output string) string {
 // Hearing understands speech by a command.
 type Hearing struct {
 	Commands
+	tools.Fee
 	Line string
 }
 
@@ -163,6 +164,7 @@ func (h Hearing) Transcribe(ctx context.Context, _, path string, _ io.Reader) (s
 // Speaking speaks by a command. It implements tools.SpeechPort.
 type Speaking struct {
 	Commands
+	tools.Fee
 	Line string
 }
 
@@ -178,6 +180,7 @@ func (s Speaking) Speak(ctx context.Context, text string) ([]byte, error) {
 // Drawing makes pictures by a command. It implements tools.ImagePort.
 type Drawing struct {
 	Commands
+	tools.Fee
 	Line string
 }
 
@@ -186,7 +189,7 @@ const commandProvider = "command"
 
 // Providers implements tools.ImagePort.
 func (d Drawing) Providers() []tools.ImageProvider {
-	return []tools.ImageProvider{{ID: commandProvider, About: "a command on this machine"}}
+	return []tools.ImageProvider{{ID: commandProvider, About: "a command on this machine", Price: d.Price()}}
 }
 
 // Generate implements tools.ImagePort.

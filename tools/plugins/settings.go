@@ -32,6 +32,8 @@ type Images struct {
 	Model   string `json:"model,omitempty" yaml:"model" jsonschema:"such as gpt-image-1"`
 	Size    string `json:"size,omitempty" yaml:"size" jsonschema:"such as 1024x1024"`
 	Command string `json:"command,omitempty" yaml:"command" jsonschema:"instead of a service: a program with {prompt} and {out}, the PNG or JPEG file to write"`
+	// Price is nil where nobody has given it.
+	Price *float64 `json:"price,omitempty" yaml:"price" jsonschema:"what a picture costs, in USD, for /cost and caps on spending, which need it of a model (0 costs nothing, as a command does by default)"`
 }
 
 // Speech understands and makes speech, by a service of OpenAI's kind or by commands.
@@ -43,6 +45,9 @@ type Speech struct {
 	Voice      string `json:"voice,omitempty" yaml:"voice" jsonschema:"its voice (default alloy)"`
 	STTCommand string `json:"stt_command,omitempty" yaml:"stt_command" jsonschema:"instead of stt_model: a program with {in}, a sound file, that prints the words or writes them to {out}"`
 	TTSCommand string `json:"tts_command,omitempty" yaml:"tts_command" jsonschema:"instead of tts_model: a program with {in}, a text file, and {out}, the Ogg file with Opus to write"`
+	// The prices are nil where nobody has given them.
+	STTPrice *float64 `json:"stt_price,omitempty" yaml:"stt_price" jsonschema:"what understanding a recording costs, in USD, for /cost and caps on spending, which need it of stt_model (0 costs nothing, as a command does by default)"`
+	TTSPrice *float64 `json:"tts_price,omitempty" yaml:"tts_price" jsonschema:"what a spoken message costs, likewise"`
 }
 
 // Telegram says how the chat looks. Its zero value is what counts without settings.
@@ -123,6 +128,7 @@ func (s Images) Check(ours bool) error {
 	p.service(s.BaseURL, s.APIKey, ours)
 	p.command("command", s.Command, promptPlace, outPlace)
 	p.texts(s.BaseURL, string(s.APIKey), s.Model, s.Size, s.Command)
+	p.price("price", s.Price)
 	if (s.Model == "") == (s.Command == "") {
 		p.add("give either model, of a service, or command")
 	}
@@ -136,6 +142,8 @@ func (s Speech) Check(ours bool) error {
 	p.command("stt_command", s.STTCommand, inPlace)
 	p.command("tts_command", s.TTSCommand, inPlace, outPlace)
 	p.texts(s.BaseURL, string(s.APIKey), s.STTModel, s.TTSModel, s.Voice, s.STTCommand, s.TTSCommand)
+	p.price("stt_price", s.STTPrice)
+	p.price("tts_price", s.TTSPrice)
 	if s.STTModel != "" && s.STTCommand != "" || s.TTSModel != "" && s.TTSCommand != "" {
 		p.add("a model and a command for the same exclude each other")
 	}
