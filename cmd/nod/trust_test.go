@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var trustLong = flag.Bool("trust.long", false, "measure the figures of SAFETY.md, section 5, in full; takes half an hour")
+var trustLong = flag.Bool("trust.long", false, "measure the figures of README.md in full; takes half an hour")
 
 // trustSize is how large something is: with -short, without flags, and with -trust.long.
 func trustSize(short, usual, long int) int {
@@ -21,9 +21,9 @@ func trustSize(short, usual, long int) int {
 	return usual
 }
 
-// TestTrust measures the figures of SAFETY.md, section 5, and prints them as README.md shows them. Beside each stands a
-// control: the same count of something that does it wrong. A control that shows nothing fails the test, since then the
-// count could not see a fault of nod's either. In full:
+// TestTrust measures the figures of README.md and prints them as they stand there. Beside each stands a control: the same count of
+// something that does it wrong. A control that shows nothing fails the test, since then the count could not see a fault of
+// nod's either. In full:
 //
 //	go test ./cmd/nod -run 'TestTrust$' -trust.long -timeout 60m -v
 func TestTrust(t *testing.T) {
