@@ -73,9 +73,10 @@ type Ruling struct {
 func (r Ruling) Approved() (a Approved, ok bool) { return r.approved, r.Verdict == Allow }
 
 // Judge says whether a call may run: built-in denies, then the first matching rule (a deny ends it), then, unless the call
-// must be asked, what the run context opens, then that rule's allow, then bypasses. Everything else is asked, also when no rule matches or the rules
-// can't be loaded, and every write of a turn that is not Attended, but for nod's own defaults, rules marked as Unattended
-// and the run context of a job; what nobody may decide is denied. tx must be writable: a bypass records what it lets through.
+// must be asked, what the run context opens, then that rule's allow, then bypasses. Everything else is asked, also when no
+// rule matches or the rules can't be loaded, and every write of a turn that is not Attended, but for nod's own defaults,
+// rules marked as Unattended and the run context of a job; what nobody may decide is denied. tx must be writable: a bypass
+// records what it lets through.
 func (g *Gate) Judge(tx *store.Tx, r Request) (Ruling, error) {
 	digest, err := r.Digest()
 	if err != nil {

@@ -154,12 +154,12 @@ func (s *Scheduler) try(id store.JobID, a attempt) (err error) {
 		if err != nil || !ok {
 			return err
 		}
-		return s.turn(tx, job, a)
+		return s.moveOn(tx, job, a)
 	})
 }
 
-// turn moves on a job that wants something.
-func (s *Scheduler) turn(tx *store.Tx, job Job, a attempt) error {
+// moveOn gives a job that wants something its run, or says why it has none.
+func (s *Scheduler) moveOn(tx *store.Tx, job Job, a attempt) error {
 	busy, running, err := s.jobs.running(tx, job)
 	if err != nil {
 		return err

@@ -21,9 +21,9 @@ func trustSize(short, usual, long int) int {
 	return usual
 }
 
-// TestTrust measures the figures of README.md and prints them as they stand there. Beside each stands a control: the same count of
-// something that does it wrong. A control that shows nothing fails the test, since then the count could not see a fault of
-// nod's either. In full:
+// TestTrust measures the figures of README.md and prints them as they stand there. Beside each stands a control: the same
+// count of something that does it wrong. A control that shows nothing fails the test, since then the count could not see a
+// fault of nod's either. In full:
 //
 //	go test ./cmd/nod -run 'TestTrust$' -trust.long -timeout 60m -v
 func TestTrust(t *testing.T) {
