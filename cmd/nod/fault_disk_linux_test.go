@@ -190,7 +190,10 @@ func saidOnce(t *testing.T, p *emulator.Person, texts ...string) {
 // beginning and of the end. No mount(8) can do that to a file that is open for writing, only the kernel after an error: so the
 // disk is the one of the power cuts.
 func TestFaultDiskBecomesReadOnly(t *testing.T) {
-	t.Parallel() // as above
+	if testing.Short() {
+		t.Skip("it is ten seconds until nod takes the trouble for over")
+	}
+	t.Parallel()
 	result := os.Getenv(labVariable)
 	if result == "" {
 		found, refused := enterLab(t, "^TestFaultDiskBecomesReadOnly$")

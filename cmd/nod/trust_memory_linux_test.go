@@ -6,6 +6,7 @@ import (
 	"compress/zlib"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"image/png"
@@ -52,15 +53,15 @@ func trustMemory(t *testing.T, table *trustTable) {
 	if *trustLong {
 		b = bombs{flood: 10 << 30, pictures: 20, side: 15_000, unzipped: 1 << 30, strangers: 100_000}
 	}
-	idle, peak, status := throw(t, b)
+	idle, peak, refused, status := throw(t, b)
 	naive := naivePeak(t)
 	const bound = 64 << 20
 	table.add(t, trustRow{
 		memoryFigure,
-		fmt.Sprintf("%d MiB over %d MiB (%s of output, %d pictures of %d Mpx, a zip of %s, %s strangers' messages); median %s, 95 %% %s", (peak-idle)>>20, idle>>20,
-			mib(b.flood), b.pictures, b.side*b.side/1e6, mib(b.unzipped), count(b.strangers), status.median().Round(time.Millisecond), status.at(0.95).Round(time.Millisecond)),
+		fmt.Sprintf("%d MiB over %d MiB (%s of output, %d of %d pictures of %d Mpx refused unseen, a zip of %s, %s strangers' messages); median %s, 95 %% %s", (peak-idle)>>20, idle>>20,
+			mib(b.flood), refused, b.pictures, b.side*b.side/1e6, mib(b.unzipped), count(b.strangers), status.median().Round(time.Millisecond), status.at(0.95).Round(time.Millisecond)),
 		memoryTarget, fmt.Sprintf("everything read and decoded, a tenth of it: %d MiB", naive>>20),
-	}, peak-idle < bound && (status.median() < time.Second), naive > 64<<20)
+	}, peak-idle < bound && status.median() < time.Second && refused == b.pictures, naive > 64<<20)
 }
 
 func mib(n int64) string {
@@ -70,10 +71,15 @@ func mib(n int64) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// throw throws the bombs at one nod, one kind after the other, while somebody else asks for /status.
-func throw(t *testing.T, b bombs) (idle, peak int64, status samples) {
+// throw throws the bombs at one nod, one kind after the other, while somebody else asks for /status. Its model can see, so
+// that each picture has to be looked at: refused counts those of which the model was told their size instead.
+func throw(t *testing.T, b bombs) (idle, peak int64, refused int, status samples) {
 	w := newCrashWorld(t, 2, nil)
-	service := w.serve(scripted.New(b.reply))
+	model := scripted.New(b.reply)
+	service := w.serve(model)
+	if err := errors.Join(os.MkdirAll(w.home, 0o700), os.WriteFile(filepath.Join(w.home, "nod.yaml"), []byte("models: [{name: scripted, vision: true}]\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	at := slices.IndexFunc(w.env, func(v string) bool { return strings.HasPrefix(v, "OPENAI_BASE_URL=") })
 	w.env[at] = "OPENAI_BASE_URL=" + service + "/v1"
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
@@ -99,7 +105,22 @@ func throw(t *testing.T, b bombs) (idle, peak int64, status samples) {
 	watching.Wait()
 	peak = processMemory(nod.cmd.Process.Pid, "VmHWM")
 	nod.terminate()
-	return idle, peak, status
+	return idle, peak, b.refused(t, model.Requests()), status
+}
+
+// refused counts the pictures that the model was told of in the place of seeing them.
+func (b bombs) refused(t *testing.T, asked []scripted.Request) (most int) {
+	for _, r := range asked {
+		told := 0
+		for _, m := range r.Messages {
+			if len(m.Images) > 0 {
+				t.Error("the model was shown a bomb")
+			}
+			told += strings.Count(m.Text, fmt.Sprintf("%d × %d points", b.side, b.side))
+		}
+		most = max(most, told)
+	}
+	return most
 }
 
 // reply is the model: what people ask for is done.
