@@ -39,7 +39,7 @@ func TestSA7_WordsOfTheModelNeverChangeTheCommand(t *testing.T) {
 				t.Errorf("after %.40q the command block is %q", reason, got)
 			}
 			head, rest, _ := strings.Cut(card.Text, command)
-			if head != "✋ Run this command?\nIn "+d.workspace+"\n" || !strings.HasPrefix(strings.TrimSpace(rest), "ended after 120 s at the latest") {
+			if head != "✋ Run this command?\nIn "+d.workspace+"\n" || !strings.HasPrefix(strings.TrimSpace(rest), "stopped after 120 s at the latest") {
 				t.Errorf("after %.40q the card is %q", reason, card.Text)
 			}
 			if got := labels(card); !slices.Equal(got, []string{"✅ Approve", "❌ Reject", "⏱ 15 min", "🔄 Session"}) {

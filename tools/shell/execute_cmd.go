@@ -119,7 +119,7 @@ func judge(r *Runner, scope tools.Scope, in executeArgs) (tools.Judged, error) {
 		Paths: []approvals.Path{place.Path}, Program: r.program(scope, in, path),
 		Subject: approvals.Subject{
 			Kind: approvals.Command, Text: in.Command, Dir: path, Facts: facts,
-			Notes: slices.Concat([]string{fmt.Sprintf("ended after %d s at the latest", in.Timeout)}, notes, []string{r.note(in)}, r.givenNote()),
+			Notes: slices.Concat([]string{fmt.Sprintf("stopped after %d s at the latest", in.Timeout)}, notes, []string{r.note(in)}, r.givenNote()),
 		},
 	}
 	if in.Access == accessHost {

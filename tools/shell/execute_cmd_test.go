@@ -126,7 +126,7 @@ func TestSA1_CardShowsTheWholeCommand(t *testing.T) {
 	if s := req.Subject; s.Kind != approvals.Command || s.Text != command || s.Dir != r.Workspace.Dir() {
 		t.Errorf("subject = %+v", s)
 	}
-	if n := req.Subject.Notes; len(n) != 3 || n[0] != "ended after 9 s at the latest" || !strings.HasPrefix(n[1], "runs build.sh as it is now (SHA-256 ") {
+	if n := req.Subject.Notes; len(n) != 3 || n[0] != "stopped after 9 s at the latest" || !strings.HasPrefix(n[1], "runs build.sh as it is now (SHA-256 ") {
 		t.Errorf("notes = %q", n)
 	}
 	if req.NoBypass || req.MustAsk || req.Category != "shell" {
