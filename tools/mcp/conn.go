@@ -24,6 +24,8 @@ const (
 	pingTime = 3 * time.Second
 	// calmTime gathers announcements of changed tools, of which servers send several in a row.
 	calmTime = 300 * time.Millisecond
+	// noticeTime is for the library to tell the server that a call was ended, before the connection is.
+	noticeTime = 50 * time.Millisecond
 )
 
 // The version that a program is addressed with first. Some programs end, or never answer, when they are asked for a
@@ -141,6 +143,9 @@ func (c *conn) close() {
 	c.closing.Do(func() {
 		for _, r := range c.calls() {
 			r.cancel(errClosed) // the library waits for calls and for open questions
+		}
+		if !c.unused(noticeTime) {
+			time.Sleep(noticeTime)
 		}
 		done := make(chan struct{})
 		go func() {
