@@ -157,6 +157,9 @@ func decrypt(file, identity, home string) (plain string, err error) {
 	}
 	defer sealed.Close()
 	opened, err := age.Decrypt(sealed, identities...)
+	if err != nil && !encrypted(file) {
+		return "", fmt.Errorf("%s is not encrypted; restore it without --identity", file)
+	}
 	if err != nil {
 		return "", fmt.Errorf("decrypting the backup %s: %w", file, err)
 	}
