@@ -157,15 +157,24 @@ func checkProcesses() finding {
 func checkSandbox(cfg Config) finding {
 	runner := &shell.Runner{Mode: cfg.Sandbox}
 	strength, why := runner.Strength()
-	text := runner.Describe()
+	f := gradeSandbox(cfg.Sandbox, strength, why)
+	if strength == shell.Full {
+		f.text += overheadText(runner)
+	}
+	return f
+}
+
+// gradeSandbox judges what a machine has by what the person wants of it.
+func gradeSandbox(mode shell.Mode, strength shell.Strength, why error) finding {
+	text := mode.Describe(strength)
 	if why != nil {
 		text += "; a full one takes Linux with Landlock and namespaces that nod may make (user.max_user_namespaces, AppArmor, the container's settings). " +
 			"What failed: " + strings.ReplaceAll(why.Error(), "\n", "; ")
 	}
 	switch {
 	case strength == shell.Full:
-		return finding{"sandbox", ok, text + overheadText(runner)}
-	case cfg.Sandbox == shell.Required:
+		return finding{"sandbox", ok, text}
+	case mode == shell.Required:
 		return finding{"sandbox", problem, text}
 	}
 	return finding{"sandbox", warning, text}

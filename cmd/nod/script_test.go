@@ -23,6 +23,7 @@ import (
 	"nod/bot/emulator"
 	"nod/scheduler"
 	"nod/store"
+	"nod/tools/shell"
 )
 
 // scriptKey is the model's key in scripts. It must appear in no output.
@@ -66,12 +67,25 @@ func (m leakChecked) Run() int {
 //	job TITLE CRON        enters a job, while no bot runs
 //	sees TEXT             until the bot has told its first person TEXT
 //	says TEXT             that person writes to the bot
+//	sends FILE            that person sends a file to the bot
+//
+// The condition [root] holds where the user is root, [sandbox] where the machine has a full one.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", Setup: setUpScript, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": runToCode, "term": terminate, "await": awaitFile, "mode": checkMode, "leftover": leaveSocket, "job": enterJob, "sees": personSees, "says": personSays,
+			"code": runToCode, "term": terminate, "await": awaitFile, "mode": checkMode, "leftover": leaveSocket, "job": enterJob, "sees": personSees, "says": personSays, "sends": personSends,
 			"kill9": kill, "kept": checkKept, "unclean": breakDatabase,
+		},
+		Condition: func(name string) (bool, error) {
+			switch name {
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "sandbox":
+				strength, _ := new(shell.Runner).Strength()
+				return strength == shell.Full, nil
+			}
+			return false, fmt.Errorf("there is no condition %q", name)
 		},
 	})
 }
@@ -244,4 +258,11 @@ func personSays(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: says TEXT")
 	}
 	personOf(ts).SendText(args[0])
+}
+
+func personSends(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: sends FILE")
+	}
+	personOf(ts).SendDocument(emulator.Upload{Name: filepath.Base(args[0]), Mime: "text/plain", Data: []byte(ts.ReadFile(args[0]))})
 }

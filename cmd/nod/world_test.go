@@ -126,6 +126,18 @@ func (w *world) end() {
 	if err := stop(); err != nil {
 		w.t.Errorf("stopping nod: %v", err)
 	}
+	w.logsNoLink()
+}
+
+// logsNoLink fails where the log, which is kept to its last detail, holds what lets in: the bot's token, or the address of a
+// file, which has it in its path. Masked or not, such an address has no place there.
+func (w *world) logsNoLink() {
+	w.t.Helper()
+	for line := range strings.Lines(w.logs.String()) {
+		if strings.Contains(line, emulator.Token) || strings.Contains(line, "/file/bot") {
+			w.t.Errorf("the log holds a file's link: %s", line)
+		}
+	}
 }
 
 // within is the time that waiting for an effect may take. In a bubble it passes at once.

@@ -66,10 +66,15 @@ func (r *Runner) Strength() (Strength, error) {
 // Describe says how strong the sandbox is, for people.
 func (r *Runner) Describe() string {
 	strength, _ := r.Strength()
+	return r.Mode.Describe(strength)
+}
+
+// Describe says, for people, what a mode makes of what a machine has.
+func (m Mode) Describe(strength Strength) string {
 	switch {
-	case r.Mode == Off:
+	case m == Off:
 		return "none (turned off)"
-	case r.Mode == Required && strength < Full:
+	case m == Required && strength < Full:
 		return fmt.Sprintf("%v, so that no command runs (sandbox: required)", strength)
 	}
 	return strength.String()
