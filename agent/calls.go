@@ -186,7 +186,7 @@ func (s *session) stopped(turn Turn, partial llm.Answer) error {
 		}
 		event := TurnStopped{Turn: turn, Calls: calls, Partial: partial.Text}
 		for _, m := range waiting {
-			if !m.Late && !m.Held && m.Report == nil { // what was kept before was named then
+			if !m.Late && !m.Held && m.News == nil { // what was kept before was named then
 				event.Queued = append(event.Queued, m.words())
 			}
 		}
@@ -239,10 +239,10 @@ func allCallsOf(tx *store.Tx, entries []Entry, turn store.TurnID) (calls []tools
 	return calls, err
 }
 
-// lastWait bounds how long the report of a stop waits for sub-agents to end.
+// lastWait bounds how long the end of a stopped turn waits for that of its sub-agents.
 const lastWait = 3 * time.Second
 
-// awaitChildren waits until the sub-agents of a stopped turn have ended too: what they did belongs to its report.
+// awaitChildren waits until the sub-agents of a stopped turn have ended too: what they did is told with it.
 func (s *session) awaitChildren(turn Turn) {
 	ctx, cancel := context.WithTimeout(s.ctx, lastWait)
 	defer cancel()

@@ -79,7 +79,7 @@ func (d *Driver) Dispatch(tx *store.Tx, call tools.Call, t tools.Task) error {
 	if err != nil {
 		return err
 	}
-	children = slices.DeleteFunc(children, func(s Session) bool { return !s.reports() })
+	children = slices.DeleteFunc(children, func(s Session) bool { return !s.isTask() })
 	if len(children) >= maxTasks {
 		return fmt.Errorf("%d tasks work in the background already; wait until one of them is over", maxTasks)
 	}
@@ -147,7 +147,7 @@ func taskWords(from string, t tools.Task, l Lineage) string {
 		fmt.Fprintf(&b, ": %s", label(t.Title))
 	}
 	b.WriteString(". Your answer goes back to it")
-	if l.reports() {
+	if l.isTask() {
 		b.WriteString("; nobody watches meanwhile")
 	}
 	b.WriteString(".]\n")

@@ -12,6 +12,6 @@
 // Promises. A message given to Submit is in a transcript or a mailbox when the caller's commit succeeds, once, in the
 // order of the commits. A session runs at most one turn at a time, in one goroutine; sessions don't wait for each
 // other, but for the callers of sub-agents. A turn's progress is its transcript: after a restart the same loop goes on from
-// what is on disk. The end of a task and its result in the session that it reports to are one commit, and so are the end of
+// what is on disk. The end of a task and its result in the session that is told of it are one commit, and so are the end of
 // a notification's waiting and its entry into the home chat.
 package agent

@@ -287,18 +287,18 @@ func (d *Driver) enter(tx *store.Tx, s Session, in Input) (Receipt, error) {
 	if in.Edited && (!busy || stopping || in.Held) {
 		return reword(tx, s.ID, in)
 	}
-	if in.Report == nil && !in.Edited {
+	if in.News == nil && !in.Edited {
 		if err := gallery.Answered(tx, in.Address, in.From, in.said(!busy)); err != nil {
 			return "", err
 		}
 	}
 	if busy {
-		if _, err := store.Append(tx, mailboxes, s.ID, mail{Input: in, Late: stopping && in.Report == nil}); err != nil {
+		if _, err := store.Append(tx, mailboxes, s.ID, mail{Input: in, Late: stopping && in.News == nil}); err != nil {
 			return "", fmt.Errorf("queueing a message: %w", err)
 		}
 		return Queued, nil
 	}
-	kept, err := takeMail(tx, s.ID, in.Report == nil)
+	kept, err := takeMail(tx, s.ID, in.News == nil)
 	if err != nil {
 		return "", err
 	}

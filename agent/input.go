@@ -27,8 +27,8 @@ type Input struct {
 	// Files have been saved in the workspace; Notes say what else came, such as a location, or a file that could not be had.
 	Files []Attachment `json:"files,omitempty"`
 	Notes []string     `json:"notes,omitempty"`
-	// Report is set instead of a text for what no person wrote.
-	Report *Report `json:"report,omitempty"`
+	// News is set instead of a text for what no person wrote.
+	News *News `json:"report,omitempty"`
 	// Deciders may nod to the calls of a turn that this message begins, and are asked at Cards.
 	Deciders []store.UserID `json:"deciders"`
 	Cards    store.Address  `json:"cards"`

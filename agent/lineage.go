@@ -11,7 +11,7 @@ import (
 //
 // An agent gives work to another in two ways. A sub-agent (Depth > 0) has a caller that waits for its answer; it shares
 // the scratchpad, the grants and the progress message of the session at the root. A task (Task is set) works in the
-// background, and when it is over it reports to Parent. Both have the id of the call that began them, so that a call that
+// background, and when it is over it tells Parent. Both have the id of the call that began them, so that a call that
 // is resumed finds what it began.
 type Lineage struct {
 	Parent store.SessionID `json:"parent,omitempty"`      // whose agent asked for it
@@ -27,8 +27,8 @@ type Lineage struct {
 // Nested says whether it is a sub-agent's.
 func (l Lineage) Nested() bool { return l.Depth > 0 }
 
-// reports says whether it is a task's.
-func (l Lineage) reports() bool { return l.Parent != "" && l.Depth == 0 }
+// isTask says whether it is a task's, and not that of a sub-agent in one.
+func (l Lineage) isTask() bool { return l.Parent != "" && l.Depth == 0 }
 
 // root is the session whose scratchpad and grants a turn shares.
 func (t Turn) root() store.SessionID {
@@ -67,14 +67,14 @@ func childrenOf(tx *store.Tx, id store.SessionID) (children []Session, err error
 	return children, nil
 }
 
-// adopt makes the tasks of one session report to another.
+// adopt gives the tasks of one session to another, which is then told of their end.
 func adopt(tx *store.Tx, from, to store.SessionID) error {
 	children, err := childrenOf(tx, from)
 	if err != nil {
 		return err
 	}
 	for _, child := range children {
-		if !child.reports() {
+		if !child.isTask() {
 			continue
 		}
 		if err := offspring.Delete(tx, child.key(child.ID)); err != nil {

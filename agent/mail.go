@@ -10,13 +10,13 @@ import (
 )
 
 // takeMail takes what is due out of a session's mailbox. What a stop held back is due with the next message of a person,
-// which release says is there; a report alone does not bring it about.
+// which release says is there; news alone does not bring it about.
 func takeMail(tx *store.Tx, id store.SessionID, release bool) (inputs []Input, err error) {
 	var keys []store.Seq[store.SessionID]
 	var waiting []mail
 	err = mailboxes.Scan(tx, store.Prefix(id), func(k store.Seq[store.SessionID], m mail) (bool, error) {
 		keys, waiting = append(keys, k), append(waiting, m)
-		release = release || !m.Held && m.Report == nil
+		release = release || !m.Held && m.News == nil
 		return true, nil
 	})
 	for i, m := range waiting {
@@ -31,12 +31,12 @@ func takeMail(tx *store.Tx, id store.SessionID, release bool) (inputs []Input, e
 	return inputs, err
 }
 
-// holdMail keeps back what waits in a session whose turn a person stopped, but for what came after the stop and, where
-// they are not wanted, reports.
-func holdMail(tx *store.Tx, id store.SessionID, reports bool) error {
+// holdMail keeps back what waits in a session whose turn a person stopped, but for what came after the stop. news says
+// whether that goes for news too.
+func holdMail(tx *store.Tx, id store.SessionID, news bool) error {
 	held := map[store.Seq[store.SessionID]]mail{}
 	err := mailboxes.Scan(tx, store.Prefix(id), func(k store.Seq[store.SessionID], m mail) (bool, error) {
-		if !m.Late && (reports || m.Report == nil) {
+		if !m.Late && (news || m.News == nil) {
 			held[k] = m
 		}
 		return true, nil
@@ -72,7 +72,7 @@ func reword(tx *store.Tx, id store.SessionID, in Input) (Receipt, error) {
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(waiting, func(m mail) bool { return m.Report == nil && m.Message == in.Message })
+	i := slices.IndexFunc(waiting, func(m mail) bool { return m.News == nil && m.Message == in.Message })
 	if i < 0 {
 		return Ignored, nil
 	}

@@ -106,7 +106,7 @@ func (d *Driver) moveNotices(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	in, err := noticeReport(home, all)
+	in, err := noticeNews(home, all)
 	if err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (d *Driver) moveNotices(tx *store.Tx) error {
 	return errors.Join(entered, deleted)
 }
 
-// noticeReport holds all notifications in one call of read_notification.
-func noticeReport(home Home, all []notice) (Input, error) {
+// noticeNews holds all notifications in one call of read_notification.
+func noticeNews(home Home, all []notice) (Input, error) {
 	result, err := json.Marshal(all)
 	if err != nil {
 		return Input{}, fmt.Errorf("writing notifications: %w", err)
@@ -131,7 +131,7 @@ func noticeReport(home Home, all []notice) (Input, error) {
 	}
 	return Input{
 		Address: home.Address, At: time.Now(), Deciders: home.Deciders, Cards: home.Address,
-		Report: &Report{
+		News: &News{
 			Tool: tools.ReadNotification, Args: json.RawMessage("{}"), Result: string(result), Lead: noteLead,
 			Origin: approvals.Origin{Kind: approvals.FromNotification, Name: strings.Join(distinct(sources), ", ")},
 		},

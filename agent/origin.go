@@ -10,8 +10,8 @@ import (
 // origin is what a message opens a turn as: only what its sender typed counts as a person's own words.
 func (in Input) origin() approvals.Origin {
 	switch {
-	case in.Report != nil:
-		return in.Report.Origin
+	case in.News != nil:
+		return in.News.Origin
 	case in.Forwarded != "":
 		return approvals.Origin{Kind: approvals.FromForward, Name: in.Forwarded}
 	case in.Text == "":

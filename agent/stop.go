@@ -7,7 +7,7 @@ import (
 )
 
 // Fresh gives an address a new, empty session within the caller's commit; the model chosen for the old one stays, and
-// so do messages that wait and tasks in the background, which report to the new one. A turn under way in the old one is
+// so do messages that wait and tasks in the background, of whose end the new one is told. A turn under way in the old one is
 // stopped.
 func (d *Driver) Fresh(tx *store.Tx, at store.Address) error {
 	old, ok, err := SessionAt(tx, at)
@@ -86,7 +86,7 @@ func (d *Driver) stop(tx *store.Tx, s Session, far reach) (was bool, err error) 
 		return false, err
 	}
 	for _, child := range children {
-		if child.reports() && far == foreground {
+		if child.isTask() && far == foreground {
 			continue
 		}
 		ended, err := d.stop(tx, child, everything)

@@ -124,7 +124,7 @@ func (s *session) steer(turn Turn) (took bool, err error) {
 			if err := s.file(tx, s.id, in, turn.ID); err != nil {
 				return err
 			}
-			if in.Report == nil {
+			if in.News == nil {
 				ids = append(ids, in.Message)
 			}
 		}
@@ -171,7 +171,7 @@ func (s *session) record(turn Turn, answer llm.Answer) (Turn, error) {
 }
 
 // refresh takes over what is changed of a stored turn beside its rounds: the mark that a person stopped it, the move of its
-// group, whose it is, and where a task reports.
+// group, whose it is, and who is told of a task.
 func (t *Turn) refresh(tx *store.Tx) error {
 	stored, ok, err := turns.Get(tx, t.ID)
 	if err != nil || !ok {
@@ -374,13 +374,13 @@ func (s *session) part(tx *store.Tx, turn Turn) error {
 	if err := offspring.Delete(tx, turn.key(s.id)); err != nil {
 		return err
 	}
-	if !turn.reports() {
+	if !turn.isTask() {
 		return nil
 	}
 	if err := s.Gate.EndSession(tx, s.id); err != nil {
 		return err
 	}
-	return s.report(tx, turn)
+	return s.tellParent(tx, turn)
 }
 
 func stack() string { return string(debug.Stack()) }

@@ -12,9 +12,9 @@ import (
 	"nod/tools/gallery"
 )
 
-// Report is something that happened beside the conversation, such as the end of a task. It enters the transcript as a call
+// News is something that happened beside the conversation, such as the end of a task. It enters the transcript as a call
 // that the assistant has made, with its result.
-type Report struct {
+type News struct {
 	Tool   string           `json:"tool"`
 	Args   json.RawMessage  `json:"args"`   // an object
 	Result string           `json:"result"` // what others wrote: data
@@ -29,15 +29,15 @@ const (
 
 // entries are the transcript's lines for an input.
 func (d *Driver) entries(in Input, turn store.TurnID) []Entry {
-	if in.Report == nil {
+	if in.News == nil {
 		return []Entry{d.entry(in, turn)}
 	}
-	r := in.Report
+	news := in.News
 	id := store.NewCallID()
-	call := llm.Call{ID: wireID(id), Name: r.Tool, Args: string(r.Args)}
-	result := tools.Clip(tools.Sanitise(d.Mask(r.Result)), tools.OutcomeLimit, "")
+	call := llm.Call{ID: wireID(id), Name: news.Tool, Args: string(news.Args)}
+	result := tools.Clip(tools.Sanitise(d.Mask(news.Result)), tools.OutcomeLimit, "")
 	return []Entry{
-		{Turn: turn, At: in.At, Message: llm.Message{Role: llm.RoleUser, Text: "[" + r.Lead + "]"}},
+		{Turn: turn, At: in.At, Message: llm.Message{Role: llm.RoleUser, Text: "[" + news.Lead + "]"}},
 		{Turn: turn, At: in.At, Message: llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, Calls: []store.CallID{id}},
 		{Turn: turn, At: in.At, Message: llm.Message{Role: llm.RoleTool, CallID: call.ID, Text: result}, Call: id},
 	}
@@ -53,7 +53,7 @@ func (d *Driver) file(tx *store.Tx, to store.SessionID, in Input, turn store.Tur
 			return fmt.Errorf("filing what came in: %w", err)
 		}
 	}
-	if in.Report != nil {
+	if in.News != nil {
 		return nil
 	}
 	var files []string
@@ -63,8 +63,8 @@ func (d *Driver) file(tx *store.Tx, to store.SessionID, in Input, turn store.Tur
 	return gallery.Received(tx, in.Address, in.From, in.Message, files, in.direct())
 }
 
-// taskReport is what the parent of a task is told of its end.
-func taskReport(turn Turn) Input {
+// taskNews is what the parent of a task is told of its end.
+func taskNews(turn Turn) Input {
 	args, err := json.Marshal(struct {
 		ID    store.CallID `json:"task_id"`
 		Agent string       `json:"agent_id"`
@@ -82,21 +82,21 @@ func taskReport(turn Turn) Input {
 	}
 	return Input{
 		Address: turn.Address, From: turn.By, At: time.Now(), Deciders: turn.Deciders, Cards: turn.Cards,
-		Report: &Report{
+		News: &News{
 			Tool: tools.TaskCompleted, Args: args, Result: result, Lead: taskLead,
 			Origin: approvals.Origin{Kind: approvals.FromTask, Name: turn.Task},
 		},
 	}
 }
 
-// report files the end of a task with its parent, whose agent then speaks. Of one that a person stopped it learns with the
+// tellParent files the end of a task with its parent, whose agent then speaks. Of one that a person stopped it learns with the
 // next message.
-func (d *Driver) report(tx *store.Tx, turn Turn) error {
+func (d *Driver) tellParent(tx *store.Tx, turn Turn) error {
 	parent, ok, err := sessions.Get(tx, turn.Parent)
 	if err != nil || !ok {
 		return err
 	}
-	in := taskReport(turn)
+	in := taskNews(turn)
 	if turn.State == Stopped {
 		_, err := store.Append(tx, mailboxes, parent.ID, mail{Input: in, Held: true})
 		return err
