@@ -238,3 +238,43 @@ func TestASystemAgentOfAJobAsksNobody(t *testing.T) {
 		}
 	})
 }
+
+// filesFor is the port for files where there is a chat, as bot.Mounts has it.
+func filesFor(s tools.Scope) (p tools.Ports) {
+	if s.Address.Chat != 0 {
+		p.Files = struct{ tools.FilePort }{}
+	}
+	return p
+}
+
+// TestAJobWithoutAChatSendsNoFiles: what sends them is in no request of its run, nor is a word about it, and a call is
+// refused; nor is it in those of its sub-agent. A job that has a chat is offered it.
+func TestAJobWithoutAChatSendsNoFiles(t *testing.T) {
+	for name, home := range map[string]store.Address{"without a chat": {}, "with one": here} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, c := newCast(t)
+				r.driver.Home = func(*store.Tx) (Home, error) { return Home{Address: home, Deciders: []store.UserID{owner}}, nil }
+				r.driver.Ports = filesFor
+				defer r.clock()()
+				job := r.addJob("mail", store.Address{})
+				c.on(jobWords(scheduler.Run{Job: job}), scripted.Call(tools.ExecuteSubtask, subtask("sort")), scripted.Say("done"))
+				c.on("sort", scripted.Say("sorted"))
+				time.Sleep(9*time.Hour + time.Second)
+				if turn := r.answered("done").Turn; turn.Address != home {
+					t.Errorf("it ran at %v", turn.Address)
+				}
+				all := r.model.Requests()
+				if len(all) != 3 {
+					t.Errorf("the model was asked %d times", len(all))
+				}
+				for i, req := range all {
+					offered := offers(req, tools.SendAttachment)
+					if said := strings.Contains(req.System, tools.SendAttachment); offered != (home == here) || said && !offered {
+						t.Errorf("request %d: offered %t, spoken of %t", i, offered, said)
+					}
+				}
+			})
+		})
+	}
+}

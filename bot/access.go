@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -309,8 +310,12 @@ func (a Access) Home(tx *store.Tx) (at store.Address, deciders []store.UserID, e
 		return at, deciders, err
 	}
 	first := slices.MinFunc(owners, func(x, y Person) int { return x.Since.Compare(y.Since) })
-	return store.Address{Chat: first.Private}, deciders, nil
+	return store.Address{Chat: first.chat()}, deciders, nil
 }
+
+// chat is a person's private chat with the bot. It has the person's own number, also where the record does not say so: a run
+// that reports to no chat could not end.
+func (p Person) chat() store.ChatID { return cmp.Or(p.Private, store.ChatID(p.ID)) }
 
 // SetHome moves the home chat.
 func (Access) SetHome(tx *store.Tx, at store.Address) error { return settings.Put(tx, homeKey, at) }
@@ -331,7 +336,7 @@ func (a Access) Judges(tx *store.Tx, p Person, at store.Address) (deciders []sto
 	for _, o := range owners {
 		deciders = append(deciders, o.ID)
 	}
-	return deciders, store.Address{Chat: owners[0].Private}, nil
+	return deciders, store.Address{Chat: owners[0].chat()}, nil
 }
 
 // enrolKey files the groups in which an owner said /enroll.

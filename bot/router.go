@@ -247,7 +247,7 @@ func (q *request) turnAway(tx *store.Tx, badCode bool) error {
 		return err
 	}
 	if ask {
-		if err := q.View.strangerCard(tx, owners[0].Private, q.person); err != nil {
+		if err := q.View.strangerCard(tx, owners[0].chat(), q.person); err != nil {
 			return err
 		}
 	}

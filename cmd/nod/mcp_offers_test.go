@@ -19,9 +19,13 @@ func helped(t *testing.T) *dialog {
 }
 
 // lastOffer is the names of the tools of the newest request to the model.
-func (d *dialog) lastOffer() (names []string) {
+func (d *dialog) lastOffer() []string {
 	all := d.service.Requests()
-	for _, t := range all[len(all)-1].Tools {
+	return offeredIn(all[len(all)-1])
+}
+
+func offeredIn(r scripted.Request) (names []string) {
+	for _, t := range r.Tools {
 		names = append(names, t.Name)
 	}
 	return names
