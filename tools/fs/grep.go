@@ -135,7 +135,7 @@ func (g *grep) search(ctx context.Context, b *batch, space *space) {
 		if s, err := open(b.folder.root, name, &space.read); err == nil {
 			b.counts[i] = 0
 			if !binary(s.data) {
-				b.counts[i] = g.matcher.count(s, g.in.enough(), &space.folded)
+				b.counts[i] = g.matcher.count(ctx, s, g.in.enough(), &space.folded)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func (g *grep) collect(ctx context.Context, ordered <-chan *batch) (err error) {
 			case n == unreadable:
 				g.page.unread++
 			case n > 0 && !g.page.full():
-				g.page.add(b.folder.rel+name, n, func(e *excerpt) int { return g.show(e, b.folder.root, name) })
+				g.page.add(b.folder.rel+name, n, func(e *excerpt) int { return g.show(ctx, e, b.folder.root, name) })
 			}
 		}
 		if err := b.folder.done(); err != nil || g.page.full() {
@@ -177,19 +177,19 @@ func (g *grep) collect(ctx context.Context, ordered <-chan *batch) (err error) {
 
 // show writes matches of a file that was counted before. When it has none any more they count as shown, so that the next
 // page goes on behind it.
-func (g *grep) show(e *excerpt, folder *os.Root, name string) int {
+func (g *grep) show(ctx context.Context, e *excerpt, folder *os.Root, name string) int {
 	wanted := e.take
 	s, err := open(folder, name, &g.space.read)
 	if err != nil {
 		return wanted
 	}
-	if n := e.write(g.matcher, s); n > 0 {
+	if n := e.write(ctx, g.matcher, s); n > 0 {
 		return n
 	}
 	return wanted
 }
 
-func (g *grep) inFile(held *tools.Held) error {
+func (g *grep) inFile(ctx context.Context, held *tools.Held) error {
 	f, info, err := held.OpenFile()
 	if err != nil {
 		return err
@@ -204,8 +204,8 @@ func (g *grep) inFile(held *tools.Held) error {
 	if binary(s.data) {
 		return errors.New(describeBinary(name, s.data[:min(len(s.data), sniffed)], info.Size()))
 	}
-	if n := g.matcher.count(s, g.in.enough(), &g.space.folded); n > 0 {
-		g.page.add(name, n, func(e *excerpt) int { return e.write(g.matcher, s) })
+	if n := g.matcher.count(ctx, s, g.in.enough(), &g.space.folded); n > 0 {
+		g.page.add(name, n, func(e *excerpt) int { return e.write(ctx, g.matcher, s) })
 	}
-	return nil
+	return ctx.Err()
 }

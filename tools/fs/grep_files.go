@@ -119,7 +119,7 @@ func runGrepFiles(ctx context.Context, call tools.Call, in grepIn) (tools.Output
 	if held.IsFolder() {
 		err = g.inFolder(ctx, held, call.Scope.Workspace)
 	} else {
-		err = g.inFile(held)
+		err = g.inFile(ctx, held)
 	}
 	if err != nil {
 		return tools.Output{}, fmt.Errorf("searching %s: %w", held.Path.Shown, reason(err))

@@ -88,12 +88,12 @@ func FuzzMatcher(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got, want := m.count(searched{data: []byte(text)}, len(text)+1, &scratch), naiveCount(m.re, text); got != want {
+		if got, want := m.count(t.Context(), searched{data: []byte(text)}, len(text)+1, &scratch), naiveCount(m.re, text); got != want {
 			t.Errorf("%q in %q: %d matches, not %d (literal %q)", pattern, text, got, want, m.literal.text)
 		}
 		var out strings.Builder
 		e := excerpt{out: &out, around: 2, take: 3, room: maxText}
-		if got, want := e.write(m, searched{data: []byte(text)}), min(3, naiveCount(m.re, text)); got != want {
+		if got, want := e.write(t.Context(), m, searched{data: []byte(text)}), min(3, naiveCount(m.re, text)); got != want {
 			t.Errorf("%q in %q: showed %d matches, not %d", pattern, text, got, want)
 		}
 	})

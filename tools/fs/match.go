@@ -2,6 +2,7 @@ package fs
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"regexp"
@@ -54,10 +55,10 @@ func readSearched(r io.Reader, size int64, buf *bytes.Buffer) (searched, error) 
 	return searched{data: buf.Bytes(), cut: size > maxSearch}, nil
 }
 
-// count counts matching lines, up to limit.
-func (m *matcher) count(s searched, limit int, scratch *[]byte) (n int) {
+// count counts matching lines, up to limit or the end of ctx: one file with a hard pattern may take long.
+func (m *matcher) count(ctx context.Context, s searched, limit int, scratch *[]byte) (n int) {
 	prepared := m.literal.prepare(s.data, scratch)
-	for from := 0; from < len(prepared) && n < limit; {
+	for from := 0; from < len(prepared) && n < limit && ctx.Err() == nil; {
 		start, end, ok := m.literal.nextLine(prepared, from)
 		if !ok {
 			break
@@ -86,13 +87,13 @@ type excerpt struct {
 	written int // number of the last line written
 }
 
-// write shows matches of s and says how many it showed.
-func (e *excerpt) write(m *matcher, s searched) (shown int) {
+// write shows matches of s and says how many it showed. It ends with ctx.
+func (e *excerpt) write(ctx context.Context, m *matcher, s searched) (shown int) {
 	start := e.out.Len()
 	var held [][]byte // lines that come before the next match, at most e.around
 	owed := 0         // lines that come after the last match
 	number := 0
-	for rest := s.data; len(rest) > 0; {
+	for rest := s.data; len(rest) > 0 && ctx.Err() == nil; {
 		var line []byte
 		line, rest = cutLine(rest)
 		number++

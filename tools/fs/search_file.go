@@ -67,7 +67,7 @@ func (in *searchIn) check() error {
 	return needPath(in.Path)
 }
 
-func runSearchFile(_ context.Context, call tools.Call, in searchIn) (tools.Output, error) {
+func runSearchFile(ctx context.Context, call tools.Call, in searchIn) (tools.Output, error) {
 	m, err := newMatcher(regexp.QuoteMeta(in.Query), false)
 	if err != nil {
 		return tools.Output{}, err
@@ -91,11 +91,11 @@ func runSearchFile(_ context.Context, call tools.Call, in searchIn) (tools.Outpu
 	if binary(s.data) {
 		return tools.Output{Text: describeBinary(held.Path.Shown, s.data[:min(len(s.data), sniffed)], info.Size())}, nil
 	}
-	return tools.Output{Text: searchText(in, m, s, held.Path.Shown)}, nil
+	return tools.Output{Text: searchText(ctx, in, m, s, held.Path.Shown)}, ctx.Err()
 }
 
-func searchText(in searchIn, m *matcher, s searched, shown string) string {
-	total := m.count(s, math.MaxInt, new([]byte))
+func searchText(ctx context.Context, in searchIn, m *matcher, s searched, shown string) string {
+	total := m.count(ctx, s, math.MaxInt, new([]byte))
 	note := ""
 	if s.cut {
 		note = fmt.Sprintf(" (only its first %d MiB were searched)", maxSearch>>20)
@@ -106,7 +106,7 @@ func searchText(in searchIn, m *matcher, s searched, shown string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s in %s%s:\n", count(total, "match"), shown, note)
 	e := excerpt{out: &out, around: *in.ContextLines, take: maxSearchShown, room: maxText}
-	if n := e.write(m, s); n < total {
+	if n := e.write(ctx, m, s); n < total {
 		fmt.Fprintf(&out, "[the first %d of them; read_file shows the rest from line %d on]\n", n, e.written)
 	}
 	return out.String()
