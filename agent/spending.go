@@ -173,20 +173,9 @@ func (s Spending) count(tx *store.Tx, cost float64, payer store.RunID) error {
 
 // forgetSpending drops days and runs that cost nothing since a time.
 func forgetSpending(tx *store.Tx, since time.Time) error {
-	var old []store.Text
-	err := spendings.Scan(tx, nil, func(key store.Text, s spent) (bool, error) {
-		if s.At.Before(since) {
-			old = append(old, key)
-		}
-		return true, nil
-	})
+	err := spendings.DeleteFunc(tx, nil, func(_ store.Text, s spent) bool { return s.At.Before(since) })
 	if err != nil {
-		return err
-	}
-	for _, key := range old {
-		if err := spendings.Delete(tx, key); err != nil {
-			return fmt.Errorf("forgetting what old days cost: %w", err)
-		}
+		return fmt.Errorf("forgetting what old days cost: %w", err)
 	}
 	return nil
 }
