@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -258,7 +259,7 @@ func (b *buttonPress) useModel(tx *store.Tx, a keyboard.Action) (string, error) 
 	if err := b.Driver.ChooseModel(tx, b.at(), name); err != nil {
 		return "", err
 	}
-	return "Using " + nameOr(name, "the first that works"), b.View.modelCard(tx, b.at(), b.Models.Models(), name, false)
+	return "Using " + cmp.Or(name, "the first that works"), b.View.modelCard(tx, b.at(), b.Models.Models(), name, false)
 }
 
 func (b *buttonPress) refreshGrants(tx *store.Tx) error {

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -161,7 +162,7 @@ func (v *View) cardHead(tx *store.Tx, p approvals.Pending) (html, plain string, 
 		if err != nil {
 			return "", "", err
 		}
-		lines = append(lines, "Asked by "+nameOr(who.Name, fmt.Sprint("user ", by)))
+		lines = append(lines, "Asked by "+cmp.Or(who.Name, fmt.Sprint("user ", by)))
 	}
 	if p.Request.Agent != agent.MainAgent {
 		lines = append(lines, "By the agent "+p.Request.Agent)
@@ -316,7 +317,7 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 	if when.IsZero() {
 		when = p.Ended
 	}
-	sign := " by " + nameOr(by.Name, "you") + ", " + v.clock(when)
+	sign := " by " + cmp.Or(by.Name, "you") + ", " + v.clock(when)
 	switch p.State {
 	case approvals.Nodded, approvals.Used:
 		return "✅ Approved" + sign + approvedBeyond(p, v.clock(when.Add(approvals.ShortGrant))), nil
@@ -341,7 +342,7 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 	if _, stopped := strings.CutPrefix(p.Reason, "Cancelled: "); stopped {
 		return "⏹ Stopped, " + v.clock(when) + map[bool]string{true: ". It was not run."}[p.Kind == approvals.Approval], nil
 	}
-	return "⏹ Withdrawn, " + v.clock(when) + ": " + strings.TrimSuffix(nameOr(p.Reason, "no longer needed"), ".") + ".", nil
+	return "⏹ Withdrawn, " + v.clock(when) + ": " + strings.TrimSuffix(cmp.Or(p.Reason, "no longer needed"), ".") + ".", nil
 }
 
 // approvedBeyond says what else a nod has let through; until is when ⏱ ends.

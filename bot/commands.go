@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -255,7 +256,7 @@ func (q *request) model(tx *store.Tx, args string) error {
 	if err := q.Driver.ChooseModel(tx, q.at, name); err != nil {
 		return err
 	}
-	return q.say(tx, "From the next answer on: "+nameOr(name, "auto, the first that works")+".")
+	return q.say(tx, "From the next answer on: "+cmp.Or(name, "auto, the first that works")+".")
 }
 
 // modelNamed finds a configured model by its number, its name or "auto".

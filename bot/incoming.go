@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ import (
 	"nod/tools"
 )
 
-// maxDownload is the largest file that the Bot API hands out, in bytes (TELEGRAM.md 2.1).
+// maxDownload is the largest file that the Bot API hands out, in bytes (core.telegram.org/bots/api#getfile).
 const maxDownload = 20 << 20
 
 // downloadTime bounds one download.
@@ -112,15 +113,15 @@ func (in *Intake) fetch(ctx context.Context, m *models.Message, f attached) (sav
 	ctx, cancel := context.WithTimeout(ctx, downloadTime)
 	defer cancel()
 	if f.size > maxDownload {
-		return saved, fmt.Sprintf("%s is too large: bots can fetch files of up to 20 MB, and it has %d MB.", nameOr(f.name, "The "+f.kind), f.size>>20)
+		return saved, fmt.Sprintf("%s is too large: bots can fetch files of up to 20 MB, and it has %d MB.", cmp.Or(f.name, "The "+f.kind), f.size>>20)
 	}
 	body, err := in.open(ctx, f)
 	if err != nil {
 		in.Log.Warn("fetching a file", "chat", m.Chat.ID, "err", err)
-		return saved, fmt.Sprintf("%s could not be fetched from Telegram. Send it again.", nameOr(f.name, "The "+f.kind))
+		return saved, fmt.Sprintf("%s could not be fetched from Telegram. Send it again.", cmp.Or(f.name, "The "+f.kind))
 	}
 	defer body.Close()
-	name := fmt.Sprintf("%d-%s", m.ID, nameOr(f.name, f.kind+extension(f.mime)))
+	name := fmt.Sprintf("%d-%s", m.ID, cmp.Or(f.name, f.kind+extension(f.mime)))
 	out, shown, err := in.Workspace.CreateUpload(name)
 	if err != nil {
 		in.Log.Error("saving a file", "chat", m.Chat.ID, "err", err)
@@ -131,7 +132,7 @@ func (in *Intake) fetch(ctx context.Context, m *models.Message, f attached) (sav
 	if err != nil || n > maxDownload {
 		in.Log.Warn("fetching a file", "chat", m.Chat.ID, "err", err)
 		in.discard([]agent.Attachment{{Path: shown}})
-		return saved, fmt.Sprintf("%s could not be fetched whole. Send it again.", nameOr(f.name, "The "+f.kind))
+		return saved, fmt.Sprintf("%s could not be fetched whole. Send it again.", cmp.Or(f.name, "The "+f.kind))
 	}
 	return agent.Attachment{Path: shown, Kind: f.kind, MIME: f.mime, Size: n}, ""
 }
@@ -163,13 +164,6 @@ func (in *Intake) open(ctx context.Context, f attached) (io.ReadCloser, error) {
 	return resp.Body, nil
 }
 
-func nameOr(name, otherwise string) string {
-	if name == "" {
-		return otherwise
-	}
-	return name
-}
-
 // extension is a usual ending for a kind of content, or "".
 func extension(kind string) string {
 	switch kind {
@@ -192,7 +186,7 @@ func fileOf(m *models.Message) (attached, bool) {
 	switch {
 	case m.Animation != nil: // such a message carries a document too
 		a := m.Animation
-		return attached{a.FileID, a.FileName, "animation", nameOr(a.MimeType, "video/mp4"), a.FileSize}, true
+		return attached{a.FileID, a.FileName, "animation", cmp.Or(a.MimeType, "video/mp4"), a.FileSize}, true
 	case len(m.Photo) > 0:
 		p := m.Photo[len(m.Photo)-1]
 		return attached{p.FileID, "", "photo", "image/jpeg", int64(p.FileSize)}, true
@@ -201,13 +195,13 @@ func fileOf(m *models.Message) (attached, bool) {
 		return attached{d.FileID, d.FileName, "document", d.MimeType, d.FileSize}, true
 	case m.Video != nil:
 		d := m.Video
-		return attached{d.FileID, d.FileName, "video", nameOr(d.MimeType, "video/mp4"), d.FileSize}, true
+		return attached{d.FileID, d.FileName, "video", cmp.Or(d.MimeType, "video/mp4"), d.FileSize}, true
 	case m.Audio != nil:
 		d := m.Audio
 		return attached{d.FileID, d.FileName, "audio", d.MimeType, d.FileSize}, true
 	case m.Voice != nil:
 		d := m.Voice
-		return attached{d.FileID, "", "voice", nameOr(d.MimeType, "audio/ogg"), d.FileSize}, true
+		return attached{d.FileID, "", "voice", cmp.Or(d.MimeType, "audio/ogg"), d.FileSize}, true
 	case m.VideoNote != nil:
 		d := m.VideoNote
 		return attached{d.FileID, "", "video note", "video/mp4", int64(d.FileSize)}, true
@@ -286,7 +280,7 @@ func forwardedFrom(m *models.Message) string {
 
 func displayName(u *models.User) string {
 	name := strings.TrimSpace(u.FirstName + " " + u.LastName)
-	return nameOr(name, nameOr(u.Username, fmt.Sprint(u.ID)))
+	return cmp.Or(name, cmp.Or(u.Username, fmt.Sprint(u.ID)))
 }
 
 // addressOf is where a message was written. Messages of a forum's General topic come without a number; the outbox knows
@@ -297,12 +291,10 @@ func addressOf(m *models.Message) store.Address {
 	case m.IsTopicMessage:
 		at.Topic = m.MessageThreadID
 	case m.Chat.IsForum:
-		at.Topic = generalTopic
+		at.Topic = outbox.GeneralTopic
 	}
 	return at
 }
-
-const generalTopic = 1
 
 // entityText is the part of a text that an entity covers: Telegram counts in UTF-16 units, and what it sends is checked.
 func entityText(text string, e models.MessageEntity) (string, bool) {

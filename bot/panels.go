@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -291,7 +292,7 @@ func (q *request) status(tx *store.Tx, _ string) error {
 	return q.say(tx, strings.Join([]string{
 		"**Status**",
 		"Up for " + time.Since(q.Started).Round(time.Second).String(),
-		"Model: " + escapeMarkdown(nameOr(s.Model, q.Models.Describe("").Name+" (auto)")),
+		"Model: " + escapeMarkdown(cmp.Or(s.Model, q.Models.Describe("").Name+" (auto)")),
 		"Last poll: " + poll,
 		fmt.Sprintf("Waiting to be sent: %d", unsent),
 		fmt.Sprintf("Waiting for a person: %d", len(waiting)),

@@ -110,7 +110,7 @@ func (v *View) profileCard(tx *store.Tx, to store.Address, driver *agent.Driver,
 	if err != nil {
 		return err
 	}
-	lines := []string{"**Run context of this chat: " + escapeMarkdown(nameOr(current, agent.NoContext)) + "**"}
+	lines := []string{"**Run context of this chat: " + escapeMarkdown(cmp.Or(current, agent.NoContext)) + "**"}
 	if len(all) == 0 {
 		lines = append(lines, "There are none yet. /profile help tells how one is made.")
 	}

@@ -8,6 +8,7 @@ package bot
 //   - short enough for a lock screen where it can be
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,13 +55,13 @@ func originLine(r approvals.Request) string {
 	}
 	switch name := r.Origin.Name; r.Origin.Kind {
 	case approvals.FromForward:
-		parts = append(parts, "after a forwarded message from "+nameOr(name, "somebody"))
+		parts = append(parts, "after a forwarded message from "+cmp.Or(name, "somebody"))
 	case approvals.FromWordless:
 		parts = append(parts, "after a message without typed words")
 	case approvals.FromTask:
-		parts = append(parts, "after the result of the task "+nameOr(name, "without a title"))
+		parts = append(parts, "after the result of the task "+cmp.Or(name, "without a title"))
 	case approvals.FromNotification:
-		parts = append(parts, "after a notification from "+nameOr(name, "a job"))
+		parts = append(parts, "after a notification from "+cmp.Or(name, "a job"))
 	}
 	return capital(strings.Join(parts, ", "))
 }

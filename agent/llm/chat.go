@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -92,7 +93,7 @@ func echo(out *chatMessage, m *Model, q quirk, msg Message) {
 		out.Details = mergeDetails(w.Details)
 	}
 	if q.has(quirkNeedReasoning) && out.ReasoningContent == "" && len(msg.Calls) > 0 {
-		out.ReasoningContent = firstOf(w.Reasoning, fillReasoning)
+		out.ReasoningContent = cmp.Or(w.Reasoning, fillReasoning)
 	}
 }
 

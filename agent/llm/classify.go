@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -51,9 +52,9 @@ func parseComplaint(b []byte) (c complaint, ok bool) {
 		return complaint{message: string(raw)}, true
 	}
 	c = complaint{
-		message: firstOf(rawString(e["message"]), rawString(e["msg"]), rawString(e["detail"])),
+		message: cmp.Or(rawString(e["message"]), rawString(e["msg"]), rawString(e["detail"])),
 		code:    rawString(e["code"]),
-		kind:    firstOf(rawString(e["type"]), rawString(e["status"])),
+		kind:    cmp.Or(rawString(e["type"]), rawString(e["status"])),
 	}
 	if n, err := strconv.Atoi(string(e["code"])); err == nil {
 		c.code = strconv.Itoa(n)
@@ -79,15 +80,6 @@ func rawString(raw json.RawMessage) string {
 		return ""
 	}
 	return s
-}
-
-func firstOf(s ...string) string {
-	for _, v := range s {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // classify turns a refusal into an Error. status 0 means that it came inside a stream without one; body is the whole

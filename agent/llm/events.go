@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 )
@@ -86,7 +87,7 @@ func (d *draft) addItem(raw json.RawMessage, at *int, done bool) {
 	switch it.Type {
 	case "function_call":
 		c := d.itemCall(it, at)
-		c.id, c.name = firstOf(it.CallID, c.id, it.ID), firstOf(it.Name, c.name)
+		c.id, c.name = cmp.Or(it.CallID, c.id, it.ID), cmp.Or(it.Name, c.name)
 		c.done = c.done || done
 		if done && it.Arguments != "" {
 			c.whole(it.Arguments)
@@ -135,7 +136,7 @@ func (d *draft) close(e event) error {
 	}
 	d.finish = "completed"
 	if e.Type == "response.incomplete" {
-		d.finish = firstOf(e.Response.Incomplete.Reason, "length")
+		d.finish = cmp.Or(e.Response.Incomplete.Reason, "length")
 		d.wire.Output = nil // a cut item is refused when it is sent back
 	}
 	return nil

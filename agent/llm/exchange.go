@@ -3,6 +3,7 @@ package llm
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,7 +142,7 @@ func (x *exchange) plain(resp *http.Response, r io.Reader, ct string) (*http.Res
 	if !ok {
 		return nil, &Error{
 			Kind: KindUnavailable, Model: x.model.Name, Status: resp.StatusCode,
-			Message: redact(fmt.Sprintf("got %s instead of an event stream: %s", firstOf(ct, "text"), plainText(body)), x.model.secrets(), 200),
+			Message: redact(fmt.Sprintf("got %s instead of an event stream: %s", cmp.Or(ct, "text"), plainText(body)), x.model.secrets(), 200),
 		}
 	}
 	out := *resp
@@ -167,7 +168,7 @@ func frameOf(body []byte) (string, bool) {
 	var frame any
 	switch {
 	case full.Object == "response" && isSet(full.Output):
-		frame = map[string]any{"type": "response." + firstOf(full.Status, "completed"), "response": json.RawMessage(body)}
+		frame = map[string]any{"type": "response." + cmp.Or(full.Status, "completed"), "response": json.RawMessage(body)}
 	case len(full.Choices) > 0 && isSet(full.Choices[0].Message):
 		c := full.Choices[0]
 		if !isSet(c.FinishReason) {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -38,7 +39,7 @@ type Service struct {
 
 // client speaks to the service through a doer that makes each failure an *Error.
 func (s Service) client() (*openai.Client, *mediaDoer) {
-	m := &Model{Name: s.Model, ID: s.Model, BaseURL: strings.TrimRight(firstOf(s.BaseURL, defaultBaseURL), "/"), APIKey: s.APIKey}
+	m := &Model{Name: s.Model, ID: s.Model, BaseURL: strings.TrimRight(cmp.Or(s.BaseURL, defaultBaseURL), "/"), APIKey: s.APIKey}
 	transport := s.Transport
 	if transport == nil {
 		transport = sharedTransport()
@@ -129,7 +130,7 @@ func (s Speaking) Speak(ctx context.Context, text string) ([]byte, error) {
 	defer cancel()
 	client, doer := s.client()
 	answer, err := client.CreateSpeech(limited, openai.CreateSpeechRequest{
-		Model: openai.SpeechModel(s.Model), Input: text, Voice: openai.SpeechVoice(firstOf(s.Voice, string(openai.VoiceAlloy))),
+		Model: openai.SpeechModel(s.Model), Input: text, Voice: openai.SpeechVoice(cmp.Or(s.Voice, string(openai.VoiceAlloy))),
 		ResponseFormat: openai.SpeechResponseFormatOpus,
 	})
 	if err != nil {
@@ -169,7 +170,7 @@ func (d Drawing) Generate(ctx context.Context, r tools.ImageRequest) ([]byte, er
 	defer cancel()
 	client, doer := d.client()
 	req := openai.ImageRequest{
-		Model: d.Model, Prompt: r.Prompt, N: 1, Size: firstOf(r.Extra["size"], d.Size), Quality: r.Extra["quality"],
+		Model: d.Model, Prompt: r.Prompt, N: 1, Size: cmp.Or(r.Extra["size"], d.Size), Quality: r.Extra["quality"],
 		Style: r.Extra["style"], Background: r.Extra["background"], Moderation: r.Extra["moderation"],
 	}
 	if strings.HasPrefix(d.Model, "dall-e") { // the others always answer so, and refuse the wish (MODELS.md 1)

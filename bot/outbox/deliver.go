@@ -27,8 +27,8 @@ const maxPhoto = 10 << 20
 // maxCaption is Telegram's limit for captions, in code points.
 const maxCaption = 1024
 
-// generalTopic is the thread id of a forum's General topic. Messages there are sent without a thread id, "typing" with it.
-const generalTopic = 1
+// GeneralTopic is the thread id of a forum's General topic. Messages there are sent without a thread id, "typing" with it.
+const GeneralTopic = 1
 
 // fix is what an item's delivery has to do without, as its refusals taught.
 type fix struct {
@@ -272,7 +272,7 @@ func threadOf(it *Item, f fix) int {
 
 // thread is the thread id for sending to an address.
 func thread(to store.Address) int {
-	if to.Topic == generalTopic {
+	if to.Topic == GeneralTopic {
 		return 0
 	}
 	return to.Topic

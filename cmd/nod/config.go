@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -103,49 +104,39 @@ func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	var c Config
 	c.Home = l.path("NOD_HOME", env("NOD_HOME"), "~/.nod")
 	f := l.readFile(filepath.Join(c.Home, "nod.yaml"))
-	c.Token = l.secret("TELEGRAM_BOT_TOKEN", first(env("TELEGRAM_BOT_TOKEN"), f.Token))
+	c.Token = l.secret("TELEGRAM_BOT_TOKEN", cmp.Or(env("TELEGRAM_BOT_TOKEN"), f.Token))
 	l.checkToken(c.Token, needToken && !f.broken && !l.has("TELEGRAM_BOT_TOKEN"))
-	c.API = strings.TrimRight(first(env("NOD_TELEGRAM_API"), f.API, defaultAPI), "/")
+	c.API = strings.TrimRight(cmp.Or(env("NOD_TELEGRAM_API"), f.API, defaultAPI), "/")
 	l.checkURL("NOD_TELEGRAM_API", c.API)
-	c.Workspace = l.path("NOD_WORKSPACE", first(env("NOD_WORKSPACE"), f.Workspace), "~/nod")
+	c.Workspace = l.path("NOD_WORKSPACE", cmp.Or(env("NOD_WORKSPACE"), f.Workspace), "~/nod")
 	l.checkApart(c.Home, c.Workspace)
 	c.Models, c.ModelGiven = l.models(f)
-	c.Owners = l.owners(first(env("NOD_OWNER"), f.Owner))
-	c.Zone = l.zone(first(env("NOD_TIMEZONE"), f.Timezone))
+	c.Owners = l.owners(cmp.Or(env("NOD_OWNER"), f.Owner))
+	c.Zone = l.zone(cmp.Or(env("NOD_TIMEZONE"), f.Timezone))
 	c.Spending = l.spending(f)
 	c.Spending.Zone = c.Zone
 	c.Credentials = env("CREDENTIALS_DIRECTORY")
 	c.Passphrase = l.passphrase(f.Passphrase, c.Credentials)
 	c.CommandEnv = l.commandEnv(f.CommandEnv)
 	c.KeepDays = l.keepDays(f.KeepDays)
-	c.Sandbox = l.sandbox(first(env("NOD_SANDBOX"), f.Sandbox))
-	c.Writable = l.writable(first(env("NOD_SANDBOX_WRITABLE"), f.Writable), c.Home)
-	c.Profile = l.profile(first(env("NOD_TOOLS_PROFILE"), f.Tools.Profile))
+	c.Sandbox = l.sandbox(cmp.Or(env("NOD_SANDBOX"), f.Sandbox))
+	c.Writable = l.writable(cmp.Or(env("NOD_SANDBOX_WRITABLE"), f.Writable), c.Home)
+	c.Profile = l.profile(cmp.Or(env("NOD_TOOLS_PROFILE"), f.Tools.Profile))
 	c.Servers = l.servers(f)
 	c.Plugins = l.plugins(f.Plugins, c.Spending.Capped())
 	c.Rules = l.rules(f, c.Workspace)
 	c.Contexts = l.contexts(f, c.Home, c.Workspace)
 	c.KeyFiles = l.keyFiles
-	c.Log = l.level(first(env("NOD_LOG"), f.Log, "info"))
+	c.Log = l.level(cmp.Or(env("NOD_LOG"), f.Log, "info"))
 	if len(l.problems) > 0 {
 		return c, &configError{problems: l.problems}
 	}
 	return c, nil
 }
 
-// first is the first text that is not empty.
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
 // path makes a path absolute; ~ is the home directory.
 func (l *loader) path(key, value, otherwise string) string {
-	p := first(value, otherwise)
+	p := cmp.Or(value, otherwise)
 	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -233,9 +224,9 @@ func within(path, dir string) bool {
 
 // models lists the configured models. One that NOD_MODEL names comes first; without a list there is just that one.
 func (l *loader) models(f file) (models []llm.Model, given bool) {
-	name := first(l.env("NOD_MODEL"), f.Model)
-	key := first(l.env("OPENAI_API_KEY"), f.APIKey)
-	base := first(l.env("OPENAI_BASE_URL"), f.BaseURL)
+	name := cmp.Or(l.env("NOD_MODEL"), f.Model)
+	key := cmp.Or(l.env("OPENAI_API_KEY"), f.APIKey)
+	base := cmp.Or(l.env("OPENAI_BASE_URL"), f.BaseURL)
 	given = key != "" || base != "" || len(f.Models) > 0
 	if base != "" && !l.checkURL("OPENAI_BASE_URL", base) {
 		base = "" // told once, not for each model
@@ -249,7 +240,7 @@ func (l *loader) models(f file) (models []llm.Model, given bool) {
 		chosen := models[at]
 		models = slices.Insert(slices.Delete(models, at, at+1), 0, chosen)
 	case at < 0 && (name != "" || len(models) == 0):
-		one := llm.Model{Name: first(name, defaultModel), BaseURL: base, APIKey: l.secret("OPENAI_API_KEY", key)}
+		one := llm.Model{Name: cmp.Or(name, defaultModel), BaseURL: base, APIKey: l.secret("OPENAI_API_KEY", key)}
 		if one.Name == defaultModel && base == "" {
 			one.ContextWindow, one.PriceIn, one.PriceOut, one.Vision = defaultModelFacts.ContextWindow, defaultModelFacts.PriceIn, defaultModelFacts.PriceOut, defaultModelFacts.Vision
 		} else {
@@ -273,7 +264,7 @@ func (l *loader) model(i int, m fileModel, key, base string) llm.Model {
 	}
 	priceIn, priceOut := 0.0, 0.0
 	if m.PriceIn == nil || m.PriceOut == nil {
-		l.unpriced = append(l.unpriced, first(m.Name, m.ID))
+		l.unpriced = append(l.unpriced, cmp.Or(m.Name, m.ID))
 	}
 	if m.PriceIn != nil {
 		priceIn = *m.PriceIn
@@ -282,7 +273,7 @@ func (l *loader) model(i int, m fileModel, key, base string) llm.Model {
 		priceOut = *m.PriceOut
 	}
 	return llm.Model{
-		Name: m.Name, ID: m.ID, BaseURL: first(m.BaseURL, base), APIKey: l.secret(where+"api_key", first(m.APIKey, key)),
+		Name: m.Name, ID: m.ID, BaseURL: cmp.Or(m.BaseURL, base), APIKey: l.secret(where+"api_key", cmp.Or(m.APIKey, key)),
 		ContextWindow: m.ContextWindow, PriceIn: priceIn, PriceOut: priceOut, Vision: m.Vision, Wire: m.Wire,
 		Headers: headers, Body: m.Body,
 	}
@@ -330,7 +321,7 @@ func (l *loader) owners(value string) (ids []store.UserID) {
 }
 
 func (l *loader) sandbox(value string) shell.Mode {
-	mode := shell.Mode(strings.ToLower(first(value, string(shell.Auto))))
+	mode := shell.Mode(strings.ToLower(cmp.Or(value, string(shell.Auto))))
 	if !slices.Contains(shell.Modes, mode) {
 		l.problem("NOD_SANDBOX", "%q is not one of auto, required, off", value)
 	}
@@ -338,7 +329,7 @@ func (l *loader) sandbox(value string) shell.Mode {
 }
 
 func (l *loader) profile(value string) tools.Profile {
-	profile := tools.Profile(strings.ToLower(first(value, string(tools.BusinessProfile))))
+	profile := tools.Profile(strings.ToLower(cmp.Or(value, string(tools.BusinessProfile))))
 	if !slices.Contains(tools.Profiles, profile) {
 		l.problem("NOD_TOOLS_PROFILE", "%q is not one of business, atomic, hybrid, disabled", value)
 	}

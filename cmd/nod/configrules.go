@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"reflect"
@@ -74,7 +75,7 @@ func (l *loader) rules(f file, workspace string) (rules []approvals.Rule) {
 
 func (l *loader) rule(given fileRule, workspace string) (approvals.Rule, error) {
 	rule := approvals.Rule{
-		Group: first(given.Group, approvals.DefaultGroup), Tool: given.Tool, Agent: given.Agent, Source: approvals.Source(given.Source),
+		Group: cmp.Or(given.Group, approvals.DefaultGroup), Tool: given.Tool, Agent: given.Agent, Source: approvals.Source(given.Source),
 		Action: approvals.Action(given.Action), Network: given.Network, Unattended: given.Unattended, Note: given.Note,
 	}
 	switch {
@@ -92,7 +93,7 @@ func (l *loader) rule(given fileRule, workspace string) (approvals.Rule, error) 
 		rule.Path = path
 		return rule, rule.Useful(tools.ToolSets())
 	}
-	rule.Dir = first(path, workspace)
+	rule.Dir = cmp.Or(path, workspace)
 	rule.Command = &approvals.CommandRule{Program: given.Command.Program, Args: given.Command.Args, Flags: given.Command.Flags, Operands: given.Command.Operands}
 	if rule.Tool != tools.ExecuteCmd {
 		return rule, errors.New("a command is for the tool " + tools.ExecuteCmd)
