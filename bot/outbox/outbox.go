@@ -33,6 +33,7 @@ type Options struct {
 	Unpaced    bool         // no limits of ours on the pace; for tests
 	OnDead     func(*store.Tx, Dead)
 	OnMigrated func(tx *store.Tx, from, to store.ChatID) error // rewrites the ids that others keep; may be nil
+	Mask       func(string) string                             // takes secrets out of Dead.Reason; nil leaves it as it is
 }
 
 // Outbox is the queue and its lanes. All methods may be called from any goroutine.

@@ -135,6 +135,9 @@ func (o *Outbox) recordSlot(tx *store.Tx, s *settlement) error {
 }
 
 func (o *Outbox) bury(tx *store.Tx, d Dead) error {
+	if o.opts.Mask != nil {
+		d.Reason = o.opts.Mask(d.Reason)
+	}
 	n, err := dead.NextSeq(tx)
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func openWayOut(w wiring, g ground) (o wayOut, err error) {
 	var view *bot.View
 	var mounts *bot.Mounts
 	o.box, err = outbox.New(g.db, o.client, outbox.Options{
-		Dir: filepath.Join(cfg.Home, "outbox"), Log: w.log, Unpaced: w.unpaced,
+		Dir: filepath.Join(cfg.Home, "outbox"), Log: w.log, Unpaced: w.unpaced, Mask: g.redactor.Redact,
 		OnMigrated: func(tx *store.Tx, from, to store.ChatID) error {
 			return errors.Join(migrate(tx, from, to), mounts.Migrate(tx, from, to))
 		},
