@@ -91,8 +91,8 @@ type listening struct {
 	calls map[*store.Address]context.CancelCauseFunc
 }
 
-// listen has interrupt reach what is done under the context that it gives back, until done is called.
-func (in *Intake) listen(ctx context.Context, at store.Address) (_ context.Context, done func()) {
+// listen has interrupt reach what is done under the context that it gives back, until done ends that.
+func (in *Intake) listen(ctx context.Context, at store.Address) (_ context.Context, done context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l, key := &in.listening, &at
 	l.mu.Lock()
@@ -101,11 +101,11 @@ func (in *Intake) listen(ctx context.Context, at store.Address) (_ context.Conte
 		l.calls = map[*store.Address]context.CancelCauseFunc{}
 	}
 	l.calls[key] = cancel
-	return ctx, func() {
+	return ctx, func(why error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.calls, key)
-		cancel(nil)
+		cancel(why)
 	}
 }
 

@@ -48,8 +48,9 @@ type attached struct {
 	size                 int64
 }
 
-// read makes one input of the messages, which belong together. complaint says what could not be had, for the person.
-func (in *Intake) read(ctx context.Context, messages []*models.Message) (input agent.Input, complaint string) {
+// read makes one input of the messages, which belong together. complaint says what could not be had, for the person. What
+// a stop has overtaken is not listened to.
+func (in *Intake) read(ctx context.Context, messages []*models.Message, overtaken func() bool) (input agent.Input, complaint string) {
 	first, last := messages[0], messages[len(messages)-1]
 	input = agent.Input{
 		Address: addressOf(first), From: store.UserID(first.From.ID), Message: store.MessageID(last.ID),
@@ -60,7 +61,10 @@ func (in *Intake) read(ctx context.Context, messages []*models.Message) (input a
 	}
 	var complaints []string
 	listening, done := in.listen(ctx, input.Address)
-	defer done()
+	defer done(nil)
+	if overtaken() { // asked once interrupt can reach it
+		done(tools.ErrStopped)
+	}
 	for _, m := range messages {
 		if note := noteOf(m); note != "" {
 			input.Notes = append(input.Notes, note)

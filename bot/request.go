@@ -110,11 +110,23 @@ func (q *request) submit(ctx context.Context) error {
 
 // read makes an input of the message. When the program ends meanwhile nothing comes of it: the next start reads it whole.
 func (q *request) read(ctx context.Context) (agent.Input, string, error) {
-	input, complaint := q.Intake.read(ctx, q.messages)
+	input, complaint := q.Intake.read(ctx, q.messages, q.overtaken)
 	if ctx.Err() != nil {
 		q.Intake.discard(input.Files)
 	}
 	return input, complaint, ctx.Err()
+}
+
+// overtaken says whether a stop came since the message was written.
+func (q *request) overtaken() (is bool) {
+	err := q.DB.View(func(tx *store.Tx) (err error) {
+		is, err = q.Inbox.Overtaken(tx, q.update)
+		return err
+	})
+	if err != nil {
+		q.Log.Warn("looking whether a stop came", "chat", q.at.Chat, "err", err)
+	}
+	return is
 }
 
 // enter gives what was read of a message to its session.
