@@ -15,7 +15,7 @@
 //	S  execution states and their words on disk      State, execution.go; the diagram in this package's doc
 //	S  cancelled and rejected are no errors          Outcome.State
 //	S  purity: an execution touches no database      Work; the executor alone records
-//	S  SimpleExecution, drive_execution              work.go, Executor.startAndWait
+//	S  SimpleExecution, drive_execution              work.go, run.startAndWait
 //	S  a stop of its own for remote work             Spec.Halt
 //	S  rehydration: re-run from intent               reads only; a write's unknown outcome is asked about (interrupted.go)
 //	S  registry: register, definitions, list, run    Registry, NewCatalogue, Executor
@@ -26,7 +26,7 @@
 //	S  execute_task: cron, sync, async               tools/jobs, tools/agents; sub-agents in agent
 //	S  execute_subtask, read_agent_result            tools/agents
 //	S  update_scratchpad, write_todos                tools/chat
-//	S  ask_user_clarification                        tools/chat, Executor.ask; from background runs in the home chat
+//	S  ask_user_clarification                        tools/chat, run.ask; from background runs in the home chat
 //	S  activate_tools, lazy config group, MCP grants tools/chat, Registry.Groups; /resettools puts them away
 //	S  notify, read_notification                     tools/agents; answered by the main agent in the home chat
 //	S  show_file_to_user                             not carried, because there is no viewer: send_attachment sends the file
@@ -51,12 +51,12 @@
 //	S  send_attachment, send_voice_message           tools/chat; speech itself in agent/llm
 //	A  profiles business, atomic, hybrid, disabled   Profile, NewCatalogue; tools.profile in nod.yaml
 //	A  internal versioned ids, static catalogue      Entry, Catalogue
-//	A  what the catalogue refuses                    Entry.check, Entry.fits, prompt.Check
+//	A  what the catalogue refuses                    Entry.check, Entry.fits, prompt.Check; TestAStartRefusesASpoiltCatalogue in tools
 //	A  phases core and attachments                   Phase, Ports; withdrawn and restored round by round
 //	A  definitions checked against the catalogue     Entry.fits
 //	A  shared typed ports, no tool runs another      Ports; TestNoToolRunsAnother in cmd/nod
 //	A  guidance by profile and phase                 agent/prompt, composed for each request
-//	A  prompt visibility is not authorisation        Executor.decode; TestWhatIsNotOfferedDoesNotRun in cmd/nod
+//	A  prompt visibility is not authorisation        run.decode; TestWhatIsNotOfferedDoesNotRun in cmd/nod
 //	A  writes need explicit-user-write               Entry.Grant, approvals.Origin
 //	A  gallery_list, gallery_add, gallery_delete     tools/gallery: prepare and confirm
 //	A  gallery_reorder, gallery_send                 tools/gallery

@@ -3,16 +3,10 @@ package main
 import (
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -203,130 +197,3 @@ func (idleFiles) Keep(string, io.Reader, int64) (string, error)          { retur
 func (idleFiles) Send(*store.Tx, store.Address, tools.File) error        { return nil }
 func (idleFiles) SendAlbum(*store.Tx, store.Address, []tools.File) error { return nil }
 func (idleFiles) Limit() int64                                           { return 0 }
-
-// TestNoToolRunsAnother reads the syntax of all tools: none may reach for another's definition or for the executor, so
-// that the gate, a stop and the log see every act as the one call that it is.
-func TestNoToolRunsAnother(t *testing.T) {
-	forbidden := []string{"Executor", "NewExecutor", "CallRequest", "Registry", "Offer", "Invocation"}
-	root := os.DirFS("../../tools")
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") ||
-			!strings.Contains(name, "/") || strings.HasPrefix(name, "tooltest/") {
-			return err
-		}
-		src, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, name, src, 0)
-		if err != nil {
-			return err
-		}
-		for _, decl := range file.Decls {
-			made := map[string]bool{} // variables that hold a tool
-			ast.Inspect(decl, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.AssignStmt:
-					if call, ok := n.Rhs[0].(*ast.CallExpr); ok && makesTool(file, call) {
-						made[typeText(n.Lhs[0])] = true
-					}
-				case *ast.SelectorExpr:
-					if isIdent(n.X, "tools") && slices.Contains(forbidden, n.Sel.Name) {
-						t.Errorf("%s mentions tools.%s: a tool reaches what it needs through a port", files.Position(n.Pos()), n.Sel.Name)
-					}
-					call, chained := n.X.(*ast.CallExpr)
-					if n.Sel.Name == "Decode" && (made[typeText(n.X)] || chained && makesTool(file, call)) {
-						t.Errorf("%s begins a call of another tool", files.Position(n.Pos()))
-					}
-				}
-				return true
-			})
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func isIdent(e ast.Expr, name string) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == name
-}
-
-// returns says whether a function gives back a type, as it is written.
-func returns(fn *ast.FuncDecl, want string) bool {
-	if fn.Type.Results == nil {
-		return false
-	}
-	for _, r := range fn.Type.Results.List {
-		if typeText(r.Type) == want {
-			return true
-		}
-	}
-	return false
-}
-
-func typeText(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.ArrayType:
-		return "[]" + typeText(e.Elt)
-	case *ast.SelectorExpr:
-		return typeText(e.X) + "." + e.Sel.Name
-	case *ast.Ident:
-		return e.Name
-	}
-	return ""
-}
-
-// makesTool recognises the call of a function of the same file that gives back one tool.
-func makesTool(file *ast.File, call *ast.CallExpr) bool {
-	name := ""
-	switch fn := call.Fun.(type) {
-	case *ast.Ident:
-		name = fn.Name
-	case *ast.SelectorExpr:
-		name = fn.Sel.Name
-	}
-	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
-		fn, ok := d.(*ast.FuncDecl)
-		return ok && fn.Name.Name == name && returns(fn, "tools.Tool")
-	})
-}
-
-// TestFeatureTableNamesEveryTool compares the table of tools/features.go with the catalogue, both ways.
-func TestFeatureTableNamesEveryTool(t *testing.T) {
-	src, err := os.ReadFile("../../tools/features.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	named := tools.Named(strings.NewReplacer("restart ", "`restart` ", "notify,", "`notify`,").Replace(string(src)))
-	for _, e := range tools.Catalogue {
-		if !slices.Contains(entryNames(named), e.Tool) {
-			t.Errorf("the table does not name %s", e.Tool)
-		}
-	}
-	for line := range strings.Lines(string(src)) {
-		columns := regexp.MustCompile(`^//\t([SAN])  (.{47}) *(.+)\n$`).FindStringSubmatch(line)
-		if strings.HasPrefix(line, "//\t") && columns == nil {
-			t.Errorf("this line has no two columns: %s", line)
-			continue
-		}
-		if columns == nil || strings.HasPrefix(columns[3], "not carried, because ") {
-			continue
-		}
-		for _, dir := range regexp.MustCompile(`\btools/[a-z]+\b`).FindAllString(columns[3], -1) {
-			if _, err := os.Stat("../../" + dir); err != nil {
-				t.Errorf("%s: %v", strings.TrimSpace(columns[2]), err)
-			}
-		}
-	}
-}
-
-func entryNames(entries []tools.Entry) (names []string) {
-	for _, e := range entries {
-		names = append(names, e.Tool)
-	}
-	return names
-}
