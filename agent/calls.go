@@ -169,7 +169,7 @@ func (s *session) stopped(turn Turn, partial llm.Answer) error {
 		if err := turn.end(tx, Stopped); err != nil {
 			return err
 		}
-		if _, err := s.Gate.Withdraw(tx, turn.ID, "stopped"); err != nil {
+		if _, err := s.Gate.Withdraw(tx, turn.ID, approvals.Stopped+"."); err != nil {
 			return err
 		}
 		record, err := s.keepPartial(tx, turn, partial, "the user stopped the answer here")

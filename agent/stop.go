@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 
+	"nod/approvals"
 	"nod/store"
 )
 
@@ -117,7 +118,7 @@ func (d *Driver) stopTurn(tx *store.Tx, s Session) error {
 			live.cut(turn.ID)
 		}
 	})
-	if _, err := d.Gate.Withdraw(tx, turn.ID, "Cancelled: stopped by the user."); err != nil {
+	if _, err := d.Gate.Withdraw(tx, turn.ID, approvals.Stopped+"."); err != nil {
 		return fmt.Errorf("stopping a turn: %w", err)
 	}
 	return nil

@@ -42,6 +42,10 @@ const (
 	Used      State = "used"      // the nod was redeemed: its call may have run
 )
 
+// Stopped begins the reason of a request that is withdrawn, and what the model is told of its call, where a person stopped
+// the turn.
+const Stopped = "Cancelled: stopped by the user"
+
 // alive says whether the request waits for a person, or holds a nod that was not redeemed.
 func (s State) alive() bool { return s == Waiting || s == Nodded || s == RunAgain }
 

@@ -339,7 +339,7 @@ func (v *View) verdict(tx *store.Tx, p approvals.Pending) (string, error) {
 		}
 		return "⌛ Expired, " + v.clock(when) + rest, nil
 	}
-	if _, stopped := strings.CutPrefix(p.Reason, "Cancelled: "); stopped {
+	if strings.HasPrefix(p.Reason, approvals.Stopped) {
 		return "⏹ Stopped, " + v.clock(when) + map[bool]string{true: ". It was not run."}[p.Kind == approvals.Approval], nil
 	}
 	return "⏹ Withdrawn, " + v.clock(when) + ": " + strings.TrimSuffix(cmp.Or(p.Reason, "no longer needed"), ".") + ".", nil

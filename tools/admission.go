@@ -216,7 +216,7 @@ func refusal(p approvals.Pending) Outcome {
 		}
 		return Outcome{State: Rejected, Text: text}
 	case approvals.Withdrawn:
-		return Outcome{State: Cancelled, Text: "Cancelled: stopped by the user."}
+		return Outcome{State: Cancelled, Text: approvals.Stopped + "."}
 	}
 	return Outcome{State: Rejected, Text: "Nobody decided in time, so this call was rejected."}
 }

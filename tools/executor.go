@@ -297,7 +297,7 @@ func (r *run) cut(ctx context.Context) (Outcome, error) {
 	if !errors.Is(context.Cause(ctx), ErrStopped) {
 		return Outcome{}, ErrLeft
 	}
-	return r.finish(Outcome{State: Cancelled, Text: "Cancelled: stopped by the user before it ran."}, nil)
+	return r.finish(Outcome{State: Cancelled, Text: approvals.Stopped + " before it ran."}, nil)
 }
 
 // cutRunning ends a call that was running when its context ended.
@@ -305,7 +305,7 @@ func (r *run) cutRunning(ctx context.Context, out Output) (Outcome, error) {
 	if !errors.Is(context.Cause(ctx), ErrStopped) {
 		return Outcome{}, ErrLeft
 	}
-	text := "Cancelled: stopped by the user while it ran; it may have had some effect."
+	text := approvals.Stopped + " while it ran; it may have had some effect."
 	if out.Text != "" && out.Commit == nil { // with a commit it speaks of what was not done
 		text += "\nOutput so far:\n" + Clip(Sanitise(out.Text), OutcomeLimit, "")
 	}
