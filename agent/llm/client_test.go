@@ -338,6 +338,7 @@ func TestNewReportsAllProblems(t *testing.T) {
 		{Name: "h", PriceOut: math.Inf(1)},
 		{},
 		{Name: "f", Body: map[string]any{"stream": false}},
+		{Name: "i", BaseURL: "ftp://x", Wire: "smoke", PriceIn: -1, Body: map[string]any{"model": "j", "store": true}},
 		{Name: "e"},
 		{Name: "E"},
 	}})
@@ -353,6 +354,11 @@ func TestNewReportsAllProblems(t *testing.T) {
 		"checking model h: price_in and price_out must be sums in USD",
 		"checking a model: it has no name",
 		"checking model f: body must not set stream, which nod sets itself",
+		"checking model i: base_url must be an http or https address such as https://api.openai.com/v1",
+		`checking model i: wire is "smoke", want auto, chat or responses`,
+		"checking model i: context_window and prices must not be negative",
+		"checking model i: body must not set model, which nod sets itself",
+		"checking model i: body must not set store, which nod sets itself",
 		"checking model E: the name is used twice; give one a name and an id",
 	}
 	if d := cmp.Diff(want, strings.Split(err.Error(), "\n")); d != "" {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -60,27 +61,34 @@ func (m *Model) check() error {
 		m.Wire = WireAuto
 	}
 	if m.Name == "" {
-		return fmt.Errorf("checking a model: it has no name")
+		return errors.New("checking a model: it has no name")
+	}
+	var all []error
+	wrong := func(format string, args ...any) {
+		all = append(all, fmt.Errorf("checking model %s: %w", m.Name, fmt.Errorf(format, args...)))
 	}
 	u, err := url.Parse(m.BaseURL)
 	switch {
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return fmt.Errorf("checking model %s: base_url must be an http or https address such as %s", m.Name, defaultBaseURL)
+		wrong("base_url must be an http or https address such as %s", defaultBaseURL)
 	case u.RawQuery != "" || u.User != nil || u.Fragment != "":
-		return fmt.Errorf("checking model %s: base_url must hold no password or query; put keys into api_key", m.Name)
-	case m.Wire != WireAuto && m.Wire != WireChat && m.Wire != WireResponses:
-		return fmt.Errorf("checking model %s: wire is %q, want auto, chat or responses", m.Name, m.Wire)
+		wrong("base_url must hold no password or query; put keys into api_key")
+	}
+	if m.Wire != WireAuto && m.Wire != WireChat && m.Wire != WireResponses {
+		wrong("wire is %q, want auto, chat or responses", m.Wire)
+	}
+	switch {
 	case m.ContextWindow < 0 || m.PriceIn < 0 || m.PriceOut < 0:
-		return fmt.Errorf("checking model %s: context_window and prices must not be negative", m.Name)
+		wrong("context_window and prices must not be negative")
 	case math.IsNaN(m.PriceIn+m.PriceOut) || math.IsInf(m.PriceIn+m.PriceOut, 0): // no cap on spending would ever be reached
-		return fmt.Errorf("checking model %s: price_in and price_out must be sums in USD", m.Name)
+		wrong("price_in and price_out must be sums in USD")
 	}
 	for _, f := range ownFields {
 		if _, ok := m.Body[f]; ok {
-			return fmt.Errorf("checking model %s: body must not set %s, which nod sets itself", m.Name, f)
+			wrong("body must not set %s, which nod sets itself", f)
 		}
 	}
-	return nil
+	return errors.Join(all...)
 }
 
 // origin names the service and model for which an echoed Message.Wire is meant.

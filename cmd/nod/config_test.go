@@ -198,6 +198,29 @@ func TestSecretsComeFromElsewhere(t *testing.T) {
 	}
 }
 
+// TestAMistypedKeyIsAskedBack: where one setting is near, the problem names it; where none is, it guesses nothing.
+func TestAMistypedKeyIsAskedBack(t *testing.T) {
+	const there = "there is no setting "
+	for line, want := range map[string]string{
+		"telegram_bot_tokn: x":               there + "telegram_bot_tokn; did you mean telegram_bot_token?",
+		"Timezone: UTC":                      there + "Timezone; did you mean timezone?",
+		"modle: x":                           there + "modle; did you mean model?",
+		"models: [{name: a, windw: 3}]":      there + "models[0].windw",
+		"models: [{name: a, prise_in: 3}]":   there + "models[0].prise_in; did you mean price_in?",
+		"spending: {dayly: 3}":               there + "spending.dayly; did you mean daily?",
+		"plugins: {speach: {stt_model: a}}":  there + "plugins.speach; did you mean speech?",
+		"rules: [{tool: x, comand: {a: b}}]": there + "rules[0].comand; did you mean command?",
+		"x: 1":                               there + "x",
+		"lo: 1":                              there + "lo",
+		"weather: fine":                      there + "weather",
+	} {
+		got := newSetting(t, line+"\n", nil).problems()
+		if len(got) != 1 || got[0] != "nod.yaml: line 1: "+want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
 func TestProblemsNameTheirKeys(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file string
@@ -223,6 +246,10 @@ func TestProblemsNameTheirKeys(t *testing.T) {
 		"two of a name":        {"models: [{name: a}, {name: A}]", nil, []string{"models: checking model A: the name is used twice"}},
 		"a model's key":        {"models: [{name: a, api_key: \"${NOPE}\"}]", nil, []string{"models[0].api_key: it refers to ${NOPE}"}},
 		"unknown keys":         {"log: info\ntokn: x\nmodels:\n  - name: a\n    windw: 3\n", nil, []string{"nod.yaml: line 2: there is no setting tokn", "nod.yaml: line 5: there is no setting models[0].windw"}},
+		"every fault of a model": {
+			"models: [{name: a, wire: tin can, price_in: -1, body: {model: b}}]", nil,
+			[]string{"models: checking model a: wire is", "models: checking model a: context_window and prices", "models: checking model a: body must not set model"},
+		},
 		"values of other kind": {"log: [a]\nmodels:\n  - {name: a, vision: perhaps, price_in: " + aKey + "}\n", nil, []string{"nod.yaml: line 1: log must be a text", "nod.yaml: line 3: models[0].vision must be true or false", "nod.yaml: line 3: models[0].price_in must be a number"}},
 		"no YAML":              {"log: info\nmodel: \"" + aKey + "\n", nil, []string{"nod.yaml: line 2:"}},
 		"a list":               {"- log\n", nil, []string{"nod.yaml: line 1: the file must be keys with values"}},

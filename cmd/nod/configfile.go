@@ -121,7 +121,7 @@ func (l *loader) fill(node ast.Node, into reflect.Value, where string) {
 		field, ok := fieldOf(into, key)
 		switch {
 		case !ok:
-			l.problem("nod.yaml", "line %d: there is no setting %s", lineOf(entry.Key), where+key)
+			l.problem("nod.yaml", "line %d: there is no setting %s%s", lineOf(entry.Key), where+key, meant(into, key))
 		case field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct:
 			l.fillList(entry.Value, field, where+key)
 		case field.Kind() == reflect.Struct:
@@ -173,6 +173,47 @@ func fieldOf(of reflect.Value, key string) (reflect.Value, bool) {
 		}
 	}
 	return reflect.Value{}, false
+}
+
+// meant asks for the setting that a mistyped key comes near to, if there is one.
+func meant(of reflect.Value, key string) string {
+	best, least := "", min(2, (len(key)-1)/2)+1 // of a short word anything could be meant
+	for i := range of.NumField() {
+		if name := of.Type().Field(i).Tag.Get("yaml"); name != "" {
+			if d := slips(strings.ToLower(key), name); d < least {
+				best, least = name, d
+			}
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// slips is how many letters must be put in, left out or changed to make one word of the other; two that changed places
+// are one slip.
+func slips(a, b string) int {
+	var before, row []int
+	for j := range len(b) + 1 {
+		row = append(row, j)
+	}
+	for i := range len(a) {
+		next := []int{i + 1}
+		for j := range len(b) {
+			change := row[j]
+			if a[i] != b[j] {
+				change++
+			}
+			d := min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				d = min(d, before[j-1]+1)
+			}
+			next = append(next, d)
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
 }
 
 func kindInWords(k reflect.Kind) string {
