@@ -51,7 +51,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// build makes a program's binary, a static one as README.md advises.
+// build makes a program's binary, a static one: what a C library takes to load is not measured.
 func build(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
