@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"nod/store"
 	"nod/tools"
@@ -72,7 +71,7 @@ func writeShelf(b *strings.Builder, head string, all []tools.Tool, belongs func(
 			fmt.Fprintf(b, "**%s**\n", head)
 			first = false
 		}
-		fmt.Fprintf(b, "- `%s` — %s\n", t.Name(), escapeMarkdown(gist(t.Description())))
+		fmt.Fprintf(b, "- `%s` — %s\n", t.Name(), escapeMarkdown(tools.Gist(t.Description())))
 	}
 	if !first {
 		b.WriteByte('\n')
@@ -88,24 +87,6 @@ func putAway(r *tools.Registry, offer *tools.Offer) (names []string) {
 		}
 	}
 	return names
-}
-
-// maxGist bounds a tool's line in a list, in characters.
-const maxGist = 70
-
-// gist is the first sentence of a description, or as much of it as fits a line or two.
-func gist(description string) string {
-	first, _, _ := strings.Cut(strings.Join(strings.Fields(description), " "), ". ")
-	first, _, _ = strings.Cut(first, ": ")
-	first = strings.TrimSuffix(first, ".")
-	if utf8.RuneCountInString(first) <= maxGist {
-		return first
-	}
-	kept := string([]rune(first)[:maxGist-1])
-	if end := strings.LastIndexByte(kept, ' '); end > 0 {
-		kept = kept[:end]
-	}
-	return strings.TrimRight(kept, " ,;:") + "…"
 }
 
 // toolText tells all about one tool, in Markdown.

@@ -43,6 +43,24 @@ func clipLabel(label string, limit int) string {
 	return string([]rune(label)[:limit-1]) + "…"
 }
 
+// maxGist bounds a tool's line in a list, in characters.
+const maxGist = 70
+
+// Gist is the first sentence of a description, or as much of it as fits a line or two.
+func Gist(description string) string {
+	first, _, _ := strings.Cut(strings.Join(strings.Fields(description), " "), ". ")
+	first, _, _ = strings.Cut(first, ": ")
+	first = strings.TrimSuffix(first, ".")
+	if utf8.RuneCountInString(first) <= maxGist {
+		return first
+	}
+	kept := string([]rune(first)[:maxGist-1])
+	if end := strings.LastIndexByte(kept, ' '); end > 0 {
+		kept = kept[:end]
+	}
+	return strings.TrimRight(kept, " ,;:") + "…"
+}
+
 // oneLine folds white space and drops what can't be seen: a label is a hint, the card shows the real thing.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {

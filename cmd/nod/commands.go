@@ -18,6 +18,7 @@ import (
 	"nod/bot/outbox"
 	"nod/scheduler"
 	"nod/store"
+	"nod/tools/outline"
 )
 
 // stdio is what a command reads and writes beside its files.
@@ -104,7 +105,11 @@ func versionCommand(_ context.Context, _ []string, std stdio) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(std.out, "nod %s, %s, commit %s\n", version, runtime.Version(), commit)
+	grammars := "without grammars"
+	if outline.Grammars {
+		grammars = "with grammars"
+	}
+	_, err := fmt.Fprintf(std.out, "nod %s, %s, commit %s, %s for outlines\n", version, runtime.Version(), commit, grammars)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -117,6 +118,7 @@ func forgetServer(gate *approvals.Gate, rules *approvals.Rules) func(*store.Tx, 
 type serverFinding struct {
 	Name  string
 	Tools int
+	List  []toolLine
 	Err   string
 }
 
@@ -138,6 +140,11 @@ func lookAtServers(ctx context.Context, m *mcp.Manager) []serverFinding {
 		})
 	}
 	all.Wait()
+	for _, t := range m.Tools() {
+		if i := slices.IndexFunc(found, func(f serverFinding) bool { return f.Name == t.Traits().Group }); i >= 0 {
+			found[i].List = append(found[i].List, gistOf(t))
+		}
+	}
 	return found
 }
 
@@ -159,7 +166,7 @@ func checkServers(ctx context.Context, cfg Config) []finding {
 		case f.Tools == 0:
 			all = append(all, finding{what, warning, "it answers, but has no tools"})
 		default:
-			all = append(all, finding{what, ok, fmt.Sprintf("it answers, %d tools", f.Tools)})
+			all = append(all, finding{what, ok, under(fmt.Sprintf("it answers, %d tools", f.Tools), f.List)})
 		}
 	}
 	return all

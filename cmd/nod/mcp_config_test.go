@@ -87,6 +87,15 @@ mcp:
 	}
 }
 
+// helperFound is what the doctor says of the helper: its tools by name, in the server's words.
+var helperFound = finding{"MCP server helper", ok, `it answers, 6 tools
+         mcp__helper__dig               [words of the MCP server helper] Digs, and says how far it is
+         mcp__helper__draw              [words of the MCP server helper] Draws
+         mcp__helper__remember          [words of the MCP server helper] Keeps a note
+         mcp__helper__sign_in_7e81a6ad  [words of the MCP server helper] Signs the user in
+         mcp__helper__sing              [words of the MCP server helper] Sings
+         mcp__helper__visit             [words of the MCP server helper] Sends the user to a page`}
+
 // TestMCPCheck has the doctor look at servers before the first start.
 func TestMCPCheck(t *testing.T) {
 	cfg, err := serversIn(t, "mcp:\n  - {name: gone, command: /no/such/program}\n  - {name: off, command: x, enabled: false}\n")
@@ -96,7 +105,7 @@ func TestMCPCheck(t *testing.T) {
 	cfg.Servers = append(cfg.Servers, helperOn("stdio"))
 	got := checkServers(t.Context(), cfg)
 	if len(got) != 2 || got[0].grade != warning || !strings.Contains(got[0].text, "not found; nod works without it") ||
-		got[1].grade != ok || got[1].text != "it answers, 6 tools" || got[1].what != "MCP server helper" {
+		got[1] != helperFound {
 		t.Errorf("it finds %+v", got)
 	}
 	if _, err := os.Stat(filepath.Join(cfg.Home, databaseName)); err == nil {
@@ -117,7 +126,7 @@ func TestMCPCheckOfARunningBot(t *testing.T) {
 		return err == nil
 	})
 	got := checkServers(t.Context(), Config{Home: w.home})
-	if len(got) != 2 || got[0].grade != warning || got[1] != (finding{"MCP server helper", ok, "it answers, 6 tools"}) {
+	if len(got) != 2 || got[0].grade != warning || got[1] != helperFound {
 		t.Errorf("it finds %+v", got)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"nod/bot/emulator"
 	"nod/scheduler"
 	"nod/store"
+	"nod/tools/outline"
 	"nod/tools/shell"
 )
 
@@ -69,7 +70,7 @@ func (m leakChecked) Run() int {
 //	says TEXT             that person writes to the bot
 //	sends FILE            that person sends a file to the bot
 //
-// The condition [root] holds where the user is root, [sandbox] where the machine has a full one.
+// The condition [root] holds where the user is root, [sandbox] where the machine has a full one, [outline] in a build with grammars.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", Setup: setUpScript, RequireExplicitExec: true, RequireUniqueNames: true,
@@ -84,6 +85,8 @@ func TestScripts(t *testing.T) {
 			case "sandbox":
 				strength, _ := new(shell.Runner).Strength()
 				return strength == shell.Full, nil
+			case "outline":
+				return outline.Grammars, nil
 			}
 			return false, fmt.Errorf("there is no condition %q", name)
 		},

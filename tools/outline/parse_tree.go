@@ -11,6 +11,9 @@ import (
 	sitter "github.com/smacker/go-tree-sitter"
 )
 
+// Grammars says whether the grammars of tree-sitter are built in.
+const Grammars = true
+
 // maxLevels is how deep a tree is gone down. What people write is far less deep.
 const maxLevels = 400
 
