@@ -28,6 +28,36 @@ type crashPerson struct {
 	commands int             // to the bot: /stop and /compact
 	cards    []int           // messages on which buttons were pressed
 	lost     []string        // errands, commands and presses that nothing came of
+
+	eager bool  // taps twice, and comes back to buttons that were pressed
+	taps  []tap // what was pressed, in order
+	stale int   // how many of them were pressed once more since
+}
+
+// tap is a button that was pressed, with all presses of it.
+type tap struct {
+	message int
+	data    string
+	presses []*emulator.Press
+}
+
+// tap presses a button, whatever has become of its card.
+func (p *crashPerson) tap(at *tap) {
+	at.presses = append(at.presses, p.PressData(at.message, at.data))
+}
+
+// honoured counts the presses of it to which nod answered that something comes of them; to those that come late it says
+// what was decided, and when.
+func (t tap) honoured() (n int) {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, press := range t.presses {
+		a, err := press.Answer(now)
+		if err == nil && slices.Contains([]string{"Approved", "Running it again", "Skipped", ""}, a.Text) { // "" is an answer to a question
+			n++
+		}
+	}
+	return n
 }
 
 func newCrashPerson(w *crashWorld, name string, user emulator.User) *crashPerson {
@@ -214,11 +244,27 @@ func (p *crashPerson) press(m emulator.Message, b emulator.Button) bool {
 	if p.pressed[b.Data] {
 		return false
 	}
-	if _, err := p.PressOn(m.ID, b.Data); err != nil {
+	press, err := p.PressOn(m.ID, b.Data)
+	if err != nil {
 		return false // the card was closed at this very moment
 	}
 	p.pressed[b.Data] = true
 	p.cards = append(p.cards, m.ID)
+	made := tap{m.ID, b.Data, []*emulator.Press{press}}
+	if p.eager {
+		p.tap(&made)
+	}
+	p.taps = append(p.taps, made)
+	return true
+}
+
+// pressAgain presses the oldest button that was not pressed again yet, if there is one.
+func (p *crashPerson) pressAgain() bool {
+	if !p.eager || p.stale == len(p.taps) {
+		return false
+	}
+	p.tap(&p.taps[p.stale])
+	p.stale++
 	return true
 }
 
@@ -258,6 +304,9 @@ func (p *crashPerson) live(ctx, busy context.Context, kinds []string, limit time
 	for i := 0; busy.Err() == nil; i++ {
 		patience, cancel := context.WithCancel(ctx)
 		stop := context.AfterFunc(busy, func() { time.AfterFunc(limit, cancel) })
+		if i%2 == 1 {
+			p.pressAgain() // nod has mostly been killed since
+		}
 		kind := kinds[i%len(kinds)]
 		if i%3 == 2 && kind != errandStop && kind != errandPack { // a second message while the first is being seen to
 			first := p.say(kind)
