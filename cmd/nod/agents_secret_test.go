@@ -65,10 +65,10 @@ func TestSE9_QuestionsHoldNoSecret(t *testing.T) {
 			w.model.push(scripted.Call("ask_user_clarification", map[string]any{
 				"title": name + secret, "question": "Is it " + secret + "?", "suggested_answers": []string{"it is " + secret, "Yes, " + name},
 			}))
-			w.model.push(scripted.Say("Thanks, " + name))
+			w.model.push(scripted.Say("Thanks, " + name + "."))
 			w.ann.SendText("go")
 			w.press(w.ann, "Yes, "+name)
-			w.sees(w.ann, "Thanks, "+name)
+			w.sees(w.ann, "Thanks, "+name+".") // of two names, one begins the other
 		}
 		for _, c := range w.telegram.Calls() {
 			for _, trace := range traces(canary) {
@@ -89,9 +89,9 @@ func TestSE9_CaptionsHoldNoSecret(t *testing.T) {
 		w.start()
 		for name, encode := range encodings {
 			w.model.push(scripted.Call("send_attachment", map[string]any{"file_path": "a.txt", "caption": name + " " + encode(canary)}))
-			w.model.push(scripted.Say("Sent, " + name))
+			w.model.push(scripted.Say("Sent, " + name + "."))
 			w.ann.SendText("go")
-			w.sees(w.ann, "Sent, "+name)
+			w.sees(w.ann, "Sent, "+name+".")
 		}
 		sent := 0
 		for _, c := range w.telegram.Calls("sendDocument") {
