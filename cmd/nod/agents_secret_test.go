@@ -23,18 +23,18 @@ func TestSE9_WhatAgentsTellEachOtherHoldsNoSecret(t *testing.T) {
 			task := map[string]any{"mode": "async", "agent_id": "generalist", "title": "dig " + secret, "description": name + secret, "prompt": "Dig with " + secret}
 			w.model.push(scripted.Call("execute_task", task), scripted.Say("It is under way: "+name))
 			w.ann.SendText("go")
-			w.sees(w.ann, "It is under way: "+name)
+			w.sees(w.ann, "It is under way: "+name+".")
 			w.model.answerOnly("[The agent main", func(scripted.Request) scripted.Reply {
 				return scripted.Call("notify", map[string]any{"source": "pit " + secret, "summary": "deep " + secret, "event_type": secret, "refs": []string{secret}})
 			})
 			w.model.push(scripted.Call("write_file", map[string]any{"path": name + ".txt", "content": "x"}))
 			w.sees(w.ann, "Create "+name+".txt")
-			w.model.push(scripted.Say("Told: " + name))
+			w.model.push(scripted.Say("Told: " + name + "."))
 			w.press(w.ann, "✅ Approve")
-			w.sees(w.ann, "Told: "+name)
+			w.sees(w.ann, "Told: "+name+".")
 			w.model.answerOnly("[The agent main", func(scripted.Request) scripted.Reply { return scripted.Fail(400, "bad", "no "+secret) })
-			w.model.push(scripted.Say("It failed: " + name))
-			w.sees(w.ann, "It failed: "+name)
+			w.model.push(scripted.Say("It failed: " + name + "."))
+			w.sees(w.ann, "It failed: "+name+".")
 			time.Sleep(time.Minute)
 		}
 		places := map[string]string{"the chat": w.ann.Transcript(), "the log": w.logs.String()}
