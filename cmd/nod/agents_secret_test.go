@@ -21,7 +21,7 @@ func TestSE9_WhatAgentsTellEachOtherHoldsNoSecret(t *testing.T) {
 		for name, encode := range encodings {
 			secret := encode(canary)
 			task := map[string]any{"mode": "async", "agent_id": "generalist", "title": "dig " + secret, "description": name + secret, "prompt": "Dig with " + secret}
-			w.model.push(scripted.Call("execute_task", task), scripted.Say("It is under way: "+name))
+			w.model.push(scripted.Call("execute_task", task), scripted.Say("It is under way: "+name+"."))
 			w.ann.SendText("go")
 			w.sees(w.ann, "It is under way: "+name+".")
 			w.model.answerOnly("[The agent main", func(scripted.Request) scripted.Reply {
