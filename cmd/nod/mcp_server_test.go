@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,10 +33,25 @@ func playServer() (played bool) {
 // helperAddress is where dialogs on the fake clock reach the same server, without a network.
 const helperAddress = "http://mcp.invalid/mcp"
 
+// heldAddress is that of a server that takes requests and never answers; heldRequests counts them, and heldLeft those that were
+// given up.
+const heldAddress = "http://mcp.invalid/held"
+
+var heldRequests, heldLeft atomic.Int32
+
 // helperHandler serves it over HTTP.
 func helperHandler() http.Handler {
 	s := helperServer()
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	served := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(heldAddress, r.URL.Path) {
+			heldRequests.Add(1)
+			<-r.Context().Done()
+			heldLeft.Add(1)
+			return
+		}
+		served.ServeHTTP(w, r)
+	})
 }
 
 // helperPixel is a picture of one point.

@@ -47,6 +47,13 @@ func (s *Server) MediaRequests() []MediaRequest {
 	return slices.Clone(s.mediaAsked)
 }
 
+// MediaLeft is how many of these requests were given up before their answer.
+func (s *Server) MediaLeft() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mediaLeft
+}
+
 // mediaPaths are the endpoints beside those of conversations.
 var mediaPaths = []string{"/audio/transcriptions", "/audio/speech", "/images/generations"}
 
@@ -90,6 +97,9 @@ func (s *Server) serveMedia(w http.ResponseWriter, r *http.Request, endpoint str
 	select {
 	case <-time.After(m.Delay):
 	case <-r.Context().Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.mediaLeft++
 		return
 	}
 	if m.Fault != nil {

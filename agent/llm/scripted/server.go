@@ -21,6 +21,7 @@ type Server struct {
 	quirks     Quirks
 	media      Media
 	mediaAsked []MediaRequest
+	mediaLeft  int
 	lane       func(Request) string
 	last       map[string]chan struct{} // of each lane: closed when the script has answered the request before
 }
