@@ -133,6 +133,25 @@ func TestRuleCheck(t *testing.T) {
 	}
 }
 
+// TestShortWords: on a button two rules about files can be told apart.
+func TestShortWords(t *testing.T) {
+	for _, c := range []struct {
+		rule Rule
+		want string
+	}{
+		{Rule{Tool: FSAny, Path: "/w/secrets"}, "reading or writing files in secrets"},
+		{Rule{Tool: FSWrite, Path: "/w/memory"}, "writing files in memory"},
+		{Rule{Tool: FSRead, Path: "glob:/w/**/*.go"}, "reading files in *.go"},
+		{Rule{Tool: "execute_cmd", Command: &CommandRule{Program: "git", Args: []string{"log"}}, Dir: "/w/code"}, "git log in code"},
+		{Rule{Tool: "*"}, "any tool"},
+		{Rule{Tool: "restart"}, "restart"},
+	} {
+		if got := c.rule.Short(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.rule, got, c.want)
+		}
+	}
+}
+
 func TestWords(t *testing.T) {
 	long := strings.Repeat("é", maxWords+1)
 	tests := []struct {

@@ -1,6 +1,10 @@
 package approvals
 
-import "strings"
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+)
 
 // maxWords is how much of a command the words of a rule repeat, in characters.
 const maxWords = 200
@@ -50,6 +54,18 @@ func (r Rule) Words() string {
 	default:
 		return "ask before " + what
 	}
+}
+
+// Short says what the rule speaks of, with the name of its folder, for a button: "writing files in memory", "git log in code".
+func (r Rule) Short() string {
+	what := r.toolWords()
+	if r.Command != nil {
+		what = strings.Join(append([]string{r.Command.Program}, r.Command.Args...), " ")
+	}
+	if path := cmp.Or(r.Path, r.Dir); path != "" {
+		what += " in " + filepath.Base(strings.TrimPrefix(path, GlobPrefix))
+	}
+	return what
 }
 
 // reason names the rule in a ruling.

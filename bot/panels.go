@@ -18,6 +18,7 @@ import (
 	"nod/bot/render"
 	"nod/scheduler"
 	"nod/store"
+	"nod/tools"
 )
 
 // reply puts an answer of the bot itself in the outbox.
@@ -124,17 +125,16 @@ func (v *View) grantsCard(tx *store.Tx, to store.Address, gate *approvals.Gate, 
 	if err != nil {
 		return err
 	}
+	here, _, err := agent.SessionAt(tx, to)
+	if err != nil {
+		return err
+	}
 	var lines []string
 	var list []keyboard.Revocable
 	for _, g := range grants {
-		until := "for its session"
-		if !g.Until.IsZero() {
-			until = "until " + v.clock(g.Until)
-		}
-		line := fmt.Sprintf("%d\\. %s %s", len(list)+1, escapeMarkdown(g.Category), until)
-		line += usesText(g)
-		lines = append(lines, line)
-		list = append(list, keyboard.Revocable{ID: g.ID, Label: fmt.Sprintf("%d. %s %s", len(list)+1, g.Category, until)})
+		words := capital(kindWords(g.Category)) + ", " + v.grantTime(g, here.ID)
+		lines = append(lines, fmt.Sprintf("%d\\. %s%s", len(list)+1, escapeMarkdown(words), usesText(g)))
+		list = append(list, keyboard.Revocable{ID: g.ID, Label: fmt.Sprintf("%d. %s", len(list)+1, words)})
 	}
 	for _, r := range all {
 		if r.Seeded || r.FromFile || r.Action != approvals.ActionAllow {
@@ -149,6 +149,35 @@ func (v *View) grantsCard(tx *store.Tx, to store.Address, gate *approvals.Gate, 
 		text = "**Let through by button**  \n" + strings.Join(lines, "  \n")
 	}
 	return v.panel(tx, to, "grants/"+to.String(), text, keyboard.Grants(list), fresh)
+}
+
+// grantTime says for how long and where a grant holds, as read in the session here.
+func (v *View) grantTime(g approvals.Grant, here store.SessionID) string {
+	where := "for this session"
+	if g.Session != here {
+		where = "for a session elsewhere"
+	}
+	if g.Until.IsZero() {
+		return where
+	}
+	return where + " until " + v.clock(g.Until)
+}
+
+// kindWords is what a grant of a category lets through, as README.md calls it.
+func kindWords(category string) string {
+	switch tools.Category(category) {
+	case tools.Filesystem:
+		return "files"
+	case tools.Shell:
+		return "commands"
+	case tools.Subagent:
+		return "work for other agents"
+	case tools.Introspection:
+		return "looking things up"
+	case tools.Config:
+		return "configuration"
+	}
+	return category // such as chat, or MCP and a server's name
 }
 
 // usesText tells the latest calls that a grant let through.
@@ -256,9 +285,22 @@ func sizeText(n int64) string {
 func (q *request) backupText() string {
 	file, at := store.LastBackup(q.DB.Path())
 	if file == "" {
-		return ", no backup is known"
+		return ", no backup is known; nod backup FILE makes one"
 	}
 	return ", last backup " + moment(at.In(q.View.zone))
+}
+
+// agoText says how long ago something was.
+func agoText(d time.Duration) string {
+	switch d = max(0, d); {
+	case d < 5*time.Second:
+		return "just now"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h ago", int(d.Hours()))
 }
 
 // status is how the bot is doing.
@@ -287,13 +329,13 @@ func (q *request) status(tx *store.Tx, _ string) error {
 	}
 	poll := "not yet"
 	if last := q.Poller.LastPoll(); !last.IsZero() {
-		poll = fmt.Sprintf("%s ago", time.Since(last).Round(time.Second))
+		poll = agoText(time.Since(last))
 	}
 	return q.say(tx, strings.Join([]string{
 		"**Status**",
 		"Up for " + time.Since(q.Started).Round(time.Second).String(),
 		"Model: " + escapeMarkdown(cmp.Or(s.Model, q.Models.Describe("").Name+" (auto)")),
-		"Last poll: " + poll,
+		"Heard from Telegram: " + poll,
 		fmt.Sprintf("Waiting to be sent: %d", unsent),
 		fmt.Sprintf("Waiting for a person: %d", len(waiting)),
 		fmt.Sprintf("Jobs: %d, running: %d", len(jobs), running),

@@ -3,7 +3,9 @@ package bot
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"nod/approvals"
 	"nod/bot/keyboard"
 	"nod/bot/render"
 	"nod/store"
@@ -17,6 +19,36 @@ func TestEscapeMarkdown(t *testing.T) {
 		parts, _ := render.Answer("**x** " + escapeMarkdown(s))
 		if len(parts) != 1 || parts[0].Plain != "x "+s {
 			t.Errorf("%q is shown as %+v", s, parts)
+		}
+	}
+}
+
+// TestAgo: how long ago something was is said as people say it.
+func TestAgo(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "just now", 0: "just now", 4900 * time.Millisecond: "just now", 12400 * time.Millisecond: "12 s ago",
+		59 * time.Second: "59 s ago", 3*time.Minute + 50*time.Second: "3 min ago", 50 * time.Hour: "50 h ago",
+	} {
+		if got := agoText(d); got != want {
+			t.Errorf("%s is %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestGrantWords: what a grant is of, and where it holds, is said in the words of the buttons that gave it.
+func TestGrantWords(t *testing.T) {
+	v := &View{zone: time.UTC}
+	until := time.Date(2026, 7, 1, 9, 15, 0, 0, time.UTC)
+	for _, c := range []struct {
+		grant approvals.Grant
+		want  string
+	}{
+		{approvals.Grant{Session: "here", Category: "shell"}, "commands, for this session"},
+		{approvals.Grant{Session: "here", Category: "filesystem", Until: until}, "files, for this session until 09:15"},
+		{approvals.Grant{Session: "there", Category: "MCP notes"}, "MCP notes, for a session elsewhere"},
+	} {
+		if got := kindWords(c.grant.Category) + ", " + v.grantTime(c.grant, "here"); got != c.want {
+			t.Errorf("%+v: %q", c.grant, got)
 		}
 	}
 }

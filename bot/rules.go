@@ -105,7 +105,8 @@ func (p rulesPanel) group(tx *store.Tx, name string, page int, fresh bool) error
 			line += ": " + note
 		}
 		lines = append(lines, line)
-		list = append(list, keyboard.Listed{Ref: r.ID, Label: fmt.Sprintf("%d. %s %s", from+i+1, actionIcon(r.Action), r.Tool)})
+		short, _ := render.Visible(r.Short())
+		list = append(list, keyboard.Listed{Ref: r.ID, Label: fmt.Sprintf("%d. %s %s", from+i+1, actionIcon(r.Action), short)})
 	}
 	if len(all) == 0 {
 		lines = append(lines, "It has no rules yet.")

@@ -2,7 +2,6 @@ package keyboard
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -41,12 +40,8 @@ func Approval(c Card) *models.InlineKeyboardMarkup {
 	last := max(c.Pages, 1) - 1
 	page := max(0, min(c.Page, last))
 	reject := styled(danger, button("❌ Reject", Action{Reject, ref, 0}))
-	var turn []models.InlineKeyboardButton
-	if page > 0 {
-		turn = append(turn, button(fmt.Sprintf("◀ %d/%d", page, last+1), Action{Page, ref, int64(page - 1)}))
-	}
+	turn := turns(Page, ref, page, last+1)
 	if page < last {
-		turn = append(turn, button(fmt.Sprintf("%d/%d ▶", page+2, last+1), Action{Page, ref, int64(page + 1)}))
 		return rows(turn, row(reject))
 	}
 	bypass := row(button("⏱ 15 min", Action{Grant15, ref, 0}), button("🔄 Session", Action{GrantSession, ref, 0}))

@@ -43,17 +43,17 @@ func TestLayouts(t *testing.T) {
 		{"approval that is asked every time", Approval(Card{ID: id, NoBypass: true, NoAlways: true}), []string{
 			"success:[✅ Approve]1a.n0nce danger:[❌ Reject]1r.n0nce",
 		}},
-		{"NOD-5 first of three pages", Approval(Card{ID: id, Pages: 3}), []string{"[2/3 ▶]1p.n0nce.1", "danger:[❌ Reject]1r.n0nce"}},
+		{"NOD-5 first of three pages", Approval(Card{ID: id, Pages: 3}), []string{"[to page 2 of 3 ▶]1p.n0nce.1", "danger:[❌ Reject]1r.n0nce"}},
 		{"NOD-5 second of three pages", Approval(Card{ID: id, Page: 1, Pages: 3}), []string{
-			"[◀ 1/3]1p.n0nce.0 [3/3 ▶]1p.n0nce.2", "danger:[❌ Reject]1r.n0nce",
+			"[◀ to page 1 of 3]1p.n0nce.0 [to page 3 of 3 ▶]1p.n0nce.2", "danger:[❌ Reject]1r.n0nce",
 		}},
 		{"NOD-5 last of three pages", Approval(Card{ID: id, Page: 2, Pages: 3}), []string{
-			"[◀ 2/3]1p.n0nce.1",
+			"[◀ to page 2 of 3]1p.n0nce.1",
 			"success:[✅ Approve]1a.n0nce danger:[❌ Reject]1r.n0nce",
 			"[⏱ 15 min]1f.n0nce [🔄 Session]1s.n0nce",
 			"[♾ Always…]1w.n0nce",
 		}},
-		{"NOD-5 a page before the first", Approval(Card{ID: id, Page: -1, Pages: 2}), []string{"[2/2 ▶]1p.n0nce.1", "danger:[❌ Reject]1r.n0nce"}},
+		{"NOD-5 a page before the first", Approval(Card{ID: id, Page: -1, Pages: 2}), []string{"[to page 2 of 2 ▶]1p.n0nce.1", "danger:[❌ Reject]1r.n0nce"}},
 		{"always", AlwaysConfirmation(id), []string{"success:[♾ Yes, always]1y.n0nce [↩ Back]1b.n0nce"}},
 		{"question", Question(id, []string{"Yes", "No,\nnever", "\u200b"}), []string{"[Yes]1q.n0nce.0", "[No, never]1q.n0nce.1", "[…]1q.n0nce.2"}},
 		{"question without answers", Question(id, nil), []string{}},

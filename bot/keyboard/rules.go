@@ -45,13 +45,13 @@ func GroupPanel(group string, rules []Listed, page, pages int, fixed bool) *mode
 	)...)
 }
 
-// turns are the buttons to the pages before and after.
+// turns are the buttons to the pages before and after. They say where they lead: a bare number reads as the page that is shown.
 func turns(verb Verb, ref string, page, pages int) (turn []models.InlineKeyboardButton) {
 	if page > 0 {
-		turn = append(turn, button(fmt.Sprintf("◀ %d/%d", page, pages), Action{verb, ref, int64(page - 1)}))
+		turn = append(turn, button(fmt.Sprintf("◀ to page %d of %d", page, pages), Action{verb, ref, int64(page - 1)}))
 	}
 	if page < pages-1 {
-		turn = append(turn, button(fmt.Sprintf("%d/%d ▶", page+2, pages), Action{verb, ref, int64(page + 1)}))
+		turn = append(turn, button(fmt.Sprintf("to page %d of %d ▶", page+2, pages), Action{verb, ref, int64(page + 1)}))
 	}
 	return turn
 }

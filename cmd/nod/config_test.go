@@ -243,9 +243,9 @@ func TestProblemsNameTheirKeys(t *testing.T) {
 			"models:\n  - name: a\n    wire: tin can\n  - name: a\n  - {name: b, context_window: -1}\n  - {name: c, body: {stream: false}}\n", nil,
 			[]string{"models: checking model a: wire is", "models: checking model b: context_window", "models: checking model c: body must not set stream"},
 		},
-		"two of a name":        {"models: [{name: a}, {name: A}]", nil, []string{"models: checking model A: the name is used twice"}},
-		"a model's key":        {"models: [{name: a, api_key: \"${NOPE}\"}]", nil, []string{"models[0].api_key: it refers to ${NOPE}"}},
-		"unknown keys":         {"log: info\ntokn: x\nmodels:\n  - name: a\n    windw: 3\n", nil, []string{"nod.yaml: line 2: there is no setting tokn", "nod.yaml: line 5: there is no setting models[0].windw"}},
+		"two of a name": {"models: [{name: a}, {name: A}]", nil, []string{"models: checking model A: the name is used twice"}},
+		"a model's key": {"models: [{name: a, api_key: \"${NOPE}\"}]", nil, []string{"models[0].api_key: it refers to ${NOPE}"}},
+		"unknown keys":  {"log: info\ntokn: x\nmodels:\n  - name: a\n    windw: 3\n", nil, []string{"nod.yaml: line 2: there is no setting tokn", "nod.yaml: line 5: there is no setting models[0].windw"}},
 		"every fault of a model": {
 			"models: [{name: a, wire: tin can, price_in: -1, body: {model: b}}]", nil,
 			[]string{"models: checking model a: wire is", "models: checking model a: context_window and prices", "models: checking model a: body must not set model"},

@@ -61,7 +61,7 @@ func sizeOf(db *store.DB) string { return fmt.Sprintf("%.1f MB", float64(db.Size
 func backupText(path string) string {
 	file, at := store.LastBackup(path)
 	if file == "" {
-		return "no backup is known"
+		return "no backup is known; nod backup FILE makes one"
 	}
 	return fmt.Sprintf("the last backup is %s, of %s", file, at.Format(time.DateTime))
 }
