@@ -21,7 +21,7 @@ import (
 
 const defaultTimeout = 120 // seconds
 
-const description = `Run a shell command line (sh -c) and get its output, stdout and stderr together, and how it ended.
+const description = `Runs a shell command line (sh -c) and gives its output, stdout and stderr together, and how it ended.
 Use it for programs: builds, tests, git, package managers. For files use the tools made for them: read_file instead of cat, head or tail; edit_file or replace_lines instead of sed and awk; write_file instead of echo or a here-document; grep_files or search_file instead of grep; list_files instead of ls and find.
 Each command starts in the workspace or in workdir, with a clean environment, without a terminal and with an empty standard input, so pass flags that keep programs from asking. Nothing outlives the command: background processes are ended with it. It may see only its own processes.
 Commands run in a sandbox as far as the machine has one: they can read the system and write in the workspace; /tmp is new and empty each time, HOME is the folder .home of the workspace, keys and sockets are hidden, and the network is there only when the user approved that very command. When a command must do more, call again with access "host", which always asks the user; try without first.`

@@ -13,7 +13,7 @@ import (
 func Restart() tools.Tool {
 	return tools.New(tools.Spec[struct{}]{
 		Name: tools.Restart,
-		Description: "Restart nod itself. The conversation goes on by itself once it is up again. " +
+		Description: "Restarts nod itself. The conversation goes on by itself once it is up again. " +
 			"Use it when a change of nod's configuration or program is to take effect, and for nothing else.",
 		Traits: tools.Traits{Category: tools.Shell, Effect: tools.Write, NoBypass: true, Needs: tools.RestartPort},
 		Judge: func(context.Context, tools.Scope, struct{}) (tools.Judged, error) {
