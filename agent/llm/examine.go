@@ -163,7 +163,7 @@ func (x *examination) results(ctx context.Context, call Answer) {
 	a, err := x.ask(ctx, Request{Messages: append(h, userSays("Answer with the word done.")...), Tools: []ToolDef{pingTool}})
 	switch {
 	case err != nil:
-		x.remark("results of calls", Failing, "it does not go on after a call: %s", err.text())
+		x.remark("results of calls", Failing, "it does not go on after a call: %s", err.Words())
 	case a.Text == "" && len(a.Calls) == 0:
 		x.remark("results of calls", Lacking, "it gives an empty answer after a call; nod asks once more, then says so")
 	}
@@ -176,7 +176,7 @@ func (x *examination) names(ctx context.Context) {
 	case err == nil:
 		x.remark("tool names", Repaired, "it takes dots, slashes and 128 characters; nod keeps to letters, digits, _ and -, at most 63, all the same")
 	case err.Kind != KindBadRequest:
-		x.remark("tool names", Lacking, "what it takes is not known: %s", err.text())
+		x.remark("tool names", Lacking, "what it takes is not known: %s", err.Words())
 	}
 }
 
@@ -198,9 +198,9 @@ func (x *examination) pictures(ctx context.Context) {
 	}}})
 	switch {
 	case err != nil && err.Kind == KindBadRequest:
-		x.remark("vision", Failing, "it takes no pictures; set vision: false for this model: %s", err.text())
+		x.remark("vision", Failing, "it takes no pictures; set vision: false for this model: %s", err.Words())
 	case err != nil:
-		x.remark("vision", Lacking, "whether it takes pictures is not known: %s", err.text())
+		x.remark("vision", Lacking, "whether it takes pictures is not known: %s", err.Words())
 	case !strings.Contains(strings.ToLower(a.Text), "red"):
 		x.remark("vision", Lacking, "it was shown a red picture and did not see it; set vision: false for this model")
 	}
@@ -250,8 +250,11 @@ func (x *examination) learned() {
 	}
 }
 
-// text is an error for a line that names the model already.
-func (e *Error) text() string {
+// Words is the error for a line that names the model already. Why no answer came says that there is none.
+func (e *Error) Words() string {
+	if e.Kind == KindUnavailable && e.Status == 0 && e.Message != "" {
+		return e.Message
+	}
 	text := e.Kind.String()
 	if e.Status != 0 {
 		text += fmt.Sprintf(" (HTTP %d)", e.Status)

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -207,9 +208,12 @@ func (x *exchange) unreachable(ctx context.Context, err error) *Error {
 	u, isURL := errors.AsType[*url.Error](err)
 	switch {
 	case isDNS:
-		what = "cannot find the host: " + dns.Err
+		what = dns.Err // such as "no such host"
 	case isOp:
-		what = op.Op + ": " + op.Err.Error()
+		what = op.Err.Error()
+		if call, ok := errors.AsType[*os.SyscallError](op.Err); ok {
+			what = call.Err.Error()
+		}
 	case isURL:
 		what = u.Err.Error()
 	default:

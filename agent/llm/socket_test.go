@@ -104,7 +104,22 @@ func TestNobodyListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := ask(t, t.Context(), c, llm.Request{})
-	if got.err == nil || got.err.Kind != llm.KindUnavailable || !strings.Contains(got.err.Message, "no connection to 127.0.0.1: dial: ") || !strings.Contains(got.err.Message, "refused") {
+	if got.err == nil || got.err.Kind != llm.KindUnavailable || !strings.Contains(got.err.Message, "no connection to 127.0.0.1: connection refused") {
+		t.Errorf("error %v", got.err)
+	}
+}
+
+// TestNoSuchHost: why there is no connection is said once, and not at which address.
+func TestNoSuchHost(t *testing.T) {
+	nowhere := roundTripper(func(*http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "nowhere.test", IsNotFound: true}}
+	})
+	c, err := llm.New(llm.Options{Models: []llm.Model{{Name: "m", BaseURL: "http://nowhere.test/v1"}}, Tries: 1, Transport: nowhere})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ask(t, t.Context(), c, llm.Request{})
+	if got.err == nil || got.err.Words() != "no connection to nowhere.test: no such host" {
 		t.Errorf("error %v", got.err)
 	}
 }

@@ -109,7 +109,7 @@ func checkModel(ctx context.Context, service *llm.Client, m llm.Model) []finding
 	}
 	r, err := service.Examine(ctx, m.Name)
 	if err != nil {
-		return []finding{{what, problem, err.Error() + "; check OPENAI_API_KEY, OPENAI_BASE_URL and NOD_MODEL"}}
+		return []finding{{what, problem, modelFault(err)}}
 	}
 	does := "it streams and calls tools"
 	if !r.Tools {
@@ -121,6 +121,26 @@ func checkModel(ctx context.Context, service *llm.Client, m llm.Model) []finding
 		findings = append(findings, finding{what + ", " + remark.Aspect, grades[remark.Grade], remark.Text})
 	}
 	return findings
+}
+
+// modelFault says why a model can't be worked with, and what to do.
+func modelFault(err error) string {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	remedy := "check its address (OPENAI_BASE_URL, or base_url in nod.yaml) and the network"
+	switch {
+	case e.Kind == llm.KindAuth:
+		remedy = "check its key (OPENAI_API_KEY, or api_key in nod.yaml)"
+	case e.Kind == llm.KindQuota:
+		remedy = "add credit there, or choose another model"
+	case e.Kind == llm.KindNotFound, e.Kind == llm.KindBadRequest, e.Kind == llm.KindOverflow:
+		remedy = "check its name (NOD_MODEL, or id in nod.yaml) and its address (OPENAI_BASE_URL, or base_url in nod.yaml)"
+	case e.Kind == llm.KindRateLimited, e.Kind == llm.KindUnavailable && e.Status != 0:
+		remedy = "try again in a while"
+	}
+	return e.Words() + "; " + remedy
 }
 
 // checkFolder tries to write a file. A private folder should be closed to other users.

@@ -51,10 +51,10 @@ func TestCheckModelTellsWhatAModelCan(t *testing.T) {
 		"no usage":           {ping.Usage(scripted.Usage{}), 1000, warning, "model m, usage: it reports no usage"},
 		"no tools":           {scripted.Say("pong"), 1000, warning, "model m, tools: it answers, but did not call the tool"},
 		"cut arguments":      {scripted.Call("ping", `{"word":"po`), 1000, problem, "model m, arguments: "},
-		"MODEL-4 cut":        {scripted.Say("po").Cut(), 1000, problem, "check OPENAI_API_KEY"},
-		"a wrong key":        {scripted.Fail(401, "invalid_api_key", "Incorrect API key provided: "+aKey), 1000, problem, "check OPENAI_API_KEY"},
-		"a wrong name":       {scripted.Fail(404, "model_not_found", "The model does not exist"), 1000, problem, "NOD_MODEL"},
-		"MODEL-7 overloaded": {scripted.Fail(503, "", "try later"), 1000, problem, "try later"},
+		"MODEL-4 cut":        {scripted.Say("po").Cut(), 1000, problem, "model m: the answer broke off"},
+		"a wrong key":        {scripted.Fail(401, "invalid_api_key", "Incorrect API key provided: "+aKey), 1000, problem, "; check its key (OPENAI_API_KEY, or api_key in nod.yaml)"},
+		"a wrong name":       {scripted.Fail(404, "model_not_found", "The model does not exist"), 1000, problem, "; check its name (NOD_MODEL, or id in nod.yaml)"},
+		"MODEL-7 overloaded": {scripted.Fail(503, "", "try later"), 1000, problem, "try later; try again in a while"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(scripted.New(func(scripted.Request) scripted.Reply { return tt.reply }))
@@ -72,6 +72,16 @@ func TestCheckModelTellsWhatAModelCan(t *testing.T) {
 				t.Errorf("%+v", checkModels(t.Context(), cfg))
 			}
 		})
+	}
+}
+
+// TestCheckModelSaysOnceWhyNoAnswerCame: one sentence, and what to do.
+func TestCheckModelSaysOnceWhyNoAnswerCame(t *testing.T) {
+	const remedy = "; check its address (OPENAI_BASE_URL, or base_url in nod.yaml) and the network"
+	want := finding{"model m", problem, "no connection to 127.0.0.1: connection refused" + remedy}
+	got := checkModels(t.Context(), Config{Models: []llm.Model{{Name: "m", BaseURL: "http://127.0.0.1:1/v1"}}})
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("%+v", got)
 	}
 }
 
