@@ -40,11 +40,8 @@ const checkTime = 30 * time.Second
 // checkCommand looks at everything that nod needs. It exits with 1 when there is a problem.
 func checkCommand(ctx context.Context, _ []string, out stdio) error {
 	cfg, err := loadConfig(out.env, true)
-	if err != nil {
-		if _, err := fmt.Fprintf(out.out, "problem  configuration: %v\n", err); err != nil {
-			return err
-		}
-		return errReported
+	if faults, bad := errors.AsType[*configError](err); bad {
+		return printFindings(out.out, append([]finding{{"configuration", problem, err.Error()}}, checkAnyway(ctx, cfg, faults)...))
 	}
 	findings := []finding{{"configuration", ok, "every setting can be used"}}
 	findings = append(findings, checkToken(ctx, cfg))
@@ -55,6 +52,26 @@ func checkCommand(ctx context.Context, _ []string, out stdio) error {
 		findings = append(findings, checkServers(ctx, cfg)...)
 	}
 	return printFindings(out.out, findings)
+}
+
+// checkAnyway looks at what does not hang on the configuration, when that can't be used. It makes no folder: where they
+// should be is not sure.
+func checkAnyway(ctx context.Context, cfg Config, faults *configError) (findings []finding) {
+	there := func(dir string) bool {
+		info, err := os.Stat(dir)
+		return err == nil && info.IsDir()
+	}
+	if !faults.about("NOD_HOME") && there(cfg.Home) {
+		findings = append(findings, checkDatabase(ctx, cfg), checkFolder("home", cfg.Home, true))
+	}
+	if !faults.about("NOD_WORKSPACE") && !faults.about("nod.yaml") && there(cfg.Workspace) { // whose keys may be meant for it
+		findings = append(findings, checkFolder("workspace", cfg.Workspace, false))
+	}
+	if faults.about("NOD_SANDBOX") {
+		cfg.Sandbox = shell.Auto
+	}
+	return append(findings, checkProcesses(), checkSandbox(cfg), checkUser(),
+		finding{"the rest", warning, "Telegram, models, agents, plugins and MCP servers were not looked at; mend the configuration, then check again"})
 }
 
 func printFindings(w io.Writer, findings []finding) error {

@@ -73,6 +73,11 @@ func (e *configError) Error() string {
 	return "the configuration can't be used:\n  - " + strings.Join(e.problems, "\n  - ")
 }
 
+// about says whether a problem is one of this key.
+func (e *configError) about(key string) bool {
+	return slices.ContainsFunc(e.problems, func(p string) bool { return strings.HasPrefix(p, key+": ") })
+}
+
 const (
 	defaultAPI   = "https://api.telegram.org"
 	defaultModel = "gpt-5-mini"
@@ -94,11 +99,10 @@ func (l *loader) problem(key, format string, args ...any) {
 }
 
 // has says whether a key has a problem already, so that what follows from it need not be told.
-func (l *loader) has(key string) bool {
-	return slices.ContainsFunc(l.problems, func(p string) bool { return strings.HasPrefix(p, key+": ") })
-}
+func (l *loader) has(key string) bool { return (&configError{l.problems}).about(key) }
 
-// loadConfig reads the configuration. needToken asks for what only `nod run` needs. Its error is a *configError.
+// loadConfig reads the configuration. needToken asks for what only `nod run` needs. Its error is a *configError; beside it
+// stands what could be read.
 func loadConfig(env func(string) string, needToken bool) (Config, error) {
 	l := &loader{env: env}
 	var c Config
