@@ -69,7 +69,7 @@ func asOtherPerson(t *testing.T) {
 	t.Helper()
 	home := lasting(t)
 	child := exec.Command("/proc/self/exe", "-test.v", "-test.run", "^TestSE9_CredentialsOfTheHomeAreClosed$")
-	child.Env = append(os.Environ(), asPerson+"="+home, "HOME="+home, "GORACE=atexit_sleep_ms=0")
+	child.Env = append(os.Environ(), asPerson+"="+home, "HOME="+home, atOnce)
 	out, err := child.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "\nPASS") {
 		t.Errorf("with another home: %v\n%s", err, out)

@@ -170,7 +170,7 @@ func (h *hideout) attempt(t *testing.T, r rung, network bool) map[string]string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := h.run(t, r, network, "./attempts", asAttempts+"="+string(text))
+	res := h.run(t, r, network, "./attempts", asAttempts+"="+string(text), atOnce)
 	got := map[string]string{}
 	for d := json.NewDecoder(strings.NewReader(res.Output)); ; {
 		var a attemptResult

@@ -30,6 +30,9 @@ type nodTask struct {
 	Env       []string
 }
 
+// atOnce is for the environment of what the test binary plays: with the race detector it would sleep a second at its end.
+const atOnce = "GORACE=atexit_sleep_ms=0"
+
 // roles are what the test binary can be instead of its tests, by the variable that makes it so and holds what to do.
 var roles = map[string]func(task string) (code int){asNod: beNod, asAttempts: beAttempts}
 

@@ -113,7 +113,7 @@ func TestSandboxSharesNothing(t *testing.T) {
 	}
 	reach := func(r rung, network bool) (got reached) {
 		t.Helper()
-		res := h.run(t, r, network, "./reach", asReach+"="+string(text))
+		res := h.run(t, r, network, "./reach", asReach+"="+string(text), atOnce)
 		if err := json.Unmarshal([]byte(res.Output), &got); err != nil {
 			t.Fatalf("%+v: %v", res, err)
 		}

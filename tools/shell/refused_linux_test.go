@@ -142,7 +142,7 @@ func onRefusing(t *testing.T, task refusedTask) (got refusedResult, base string)
 		t.Fatal(err)
 	}
 	nod := exec.Command("/proc/self/exe")
-	nod.Env = append(os.Environ(), asRefused+"="+string(text), "GORACE=atexit_sleep_ms=0") // else a second at its end
+	nod.Env = append(os.Environ(), asRefused+"="+string(text), atOnce)
 	nod.Stderr = os.Stderr
 	out, err := nod.Output()
 	if err := errors.Join(err, json.Unmarshal(out, &got)); err != nil {
