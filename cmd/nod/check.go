@@ -49,6 +49,7 @@ func checkCommand(ctx context.Context, _ []string, out stdio) error {
 	database := checkDatabase(ctx, cfg)
 	findings = append(findings, database, checkFolder("home", cfg.Home, true), checkFolder("workspace", cfg.Workspace, false), checkKey(cfg), checkTools(cfg.Profile), checkAgents(cfg), checkProcesses(), checkSandbox(cfg), checkUser())
 	if database.grade != problem { // which has them
+		findings = append(findings, checkPlugins(ctx, cfg)...)
 		findings = append(findings, checkServers(ctx, cfg)...)
 	}
 	return printFindings(out.out, findings)

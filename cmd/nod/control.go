@@ -35,6 +35,7 @@ var errNotRunning = errors.New("nod is not running on this home")
 type control struct {
 	db       *store.DB
 	servers  *mcp.Manager
+	able     capabilities
 	username string
 	log      *slog.Logger
 	home     string
@@ -107,6 +108,11 @@ func (c *control) routes() http.Handler {
 	mux.HandleFunc("POST /mcp", c.serve(func(r *http.Request) (string, error) {
 		found, err := json.Marshal(lookAtServers(r.Context(), c.servers))
 		return string(found), err
+	}))
+	mux.HandleFunc("POST /plugins", c.serve(func(*http.Request) (string, error) {
+		looked, err := lookAtPlugins(c.able)
+		found, bad := json.Marshal(looked)
+		return string(found), errors.Join(err, bad)
 	}))
 	mux.HandleFunc("POST /backup", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := c.db.WriteTo(w); err != nil {

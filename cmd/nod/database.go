@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
 	"nod/store"
+	"nod/tools/secrets"
 )
 
 // openDatabase opens the database of a home, after a look at it where no clean stop has left it. One that can't be used is
@@ -53,6 +55,33 @@ func checkDatabase(ctx context.Context, cfg Config) finding {
 		return finding{"database", problem, err.Error()}
 	}
 	return finding{"database", ok, fmt.Sprintf("%s opens, %s; %s", path, size, backupText(path))}
+}
+
+// alone opens what a bot has open, while none runs. Before the first start there is no database, and none is made: an empty
+// one stands in, if there is anything given to look at with it.
+func alone(cfg Config, given bool, look func(Config, *store.DB, *secrets.Vault) error) (err error) {
+	there, err := store.Exists(filepath.Join(cfg.Home, databaseName))
+	if err != nil || !there && !given {
+		return err
+	}
+	if !there {
+		home, failed := os.MkdirTemp("", "nod-check-*")
+		if failed != nil {
+			return fmt.Errorf("making a folder for the check: %w", failed)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+		cfg.Home, cfg.Credentials = home, ""
+	}
+	db, err := store.Open(filepath.Join(cfg.Home, databaseName))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	vault, err := openVault(db, cfg, &secrets.Redactor{})
+	if err != nil {
+		return err
+	}
+	return look(cfg, db, vault)
 }
 
 func sizeOf(db *store.DB) string { return fmt.Sprintf("%.1f MB", float64(db.Size())/(1<<20)) }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -183,41 +181,24 @@ func serversOfRunning(ctx context.Context, home string) (found []serverFinding, 
 	return found, nil
 }
 
-// serversAlone reaches the servers while no bot runs. Before the first start there is no database, and none is made.
+// serversAlone reaches the servers while no bot runs.
 func serversAlone(ctx context.Context, cfg Config) (found []serverFinding, err error) {
-	home := cfg.Home
-	if there, err := store.Exists(filepath.Join(home, databaseName)); err != nil || !there {
-		if err != nil || len(cfg.Servers) == 0 {
-			return nil, err
+	err = alone(cfg, len(cfg.Servers) > 0, func(cfg Config, db *store.DB, vault *secrets.Vault) (err error) {
+		workspace, err := tools.OpenWorkspace(cfg.Workspace, cfg.private()...)
+		if err != nil {
+			return err
 		}
-		if home, err = os.MkdirTemp("", "nod-check-*"); err != nil {
-			return nil, fmt.Errorf("making a folder for the check: %w", err)
+		defer func() { err = errors.Join(err, workspace.Close()) }()
+		m, err := newServers(db, vault, &shell.Runner{}, workspace, cfg, nil, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
-		cfg.Home, cfg.Credentials = home, ""
-	}
-	db, err := store.Open(filepath.Join(home, databaseName))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	vault, err := openVault(db, cfg, &secrets.Redactor{})
-	if err != nil {
-		return nil, err
-	}
-	workspace, err := tools.OpenWorkspace(cfg.Workspace, cfg.private()...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, workspace.Close()) }()
-	m, err := newServers(db, vault, &shell.Runner{}, workspace, cfg, nil, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- m.Run(ctx) }()
-	found = lookAtServers(ctx, m)
-	cancel()
-	return found, <-done
+		ctx, cancel := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		found = lookAtServers(ctx, m)
+		cancel()
+		return <-done
+	})
+	return found, err
 }

@@ -143,7 +143,7 @@ func loops(w wiring, g ground, o wayOut, h hands, m mind, in wayIn) []loop {
 		}},
 	}
 	if w.control {
-		socket := &control{db: g.db, servers: h.servers, username: in.me.Username, log: log, home: cfg.Home}
+		socket := &control{db: g.db, servers: h.servers, able: h.able, username: in.me.Username, log: log, home: cfg.Home}
 		all = append(all, loop{name: "the control socket", run: socket.Run, limit: 500 * time.Millisecond})
 	}
 	return all

@@ -147,6 +147,31 @@ func (b *Book) Telegram() Telegram {
 	return s
 }
 
+// Setup is a plugin that is set up, on or off. Of its settings those of ID count.
+type Setup struct {
+	ID         string
+	On, InFile bool
+	File
+}
+
+// Setups are the plugins that are set up now.
+func (b *Book) Setups() (all []Setup, err error) {
+	for _, id := range slices.Sorted(maps.Keys(kinds)) {
+		raw, on := b.state(id)
+		if len(raw) == 0 {
+			continue
+		}
+		s := Setup{ID: id, On: on}
+		_, s.InFile = b.fixed[id]
+		into := map[string]any{ImagesID: &s.Images, SpeechID: &s.Speech, TelegramID: &s.Telegram}[id]
+		if err := json.Unmarshal(raw, into); err != nil {
+			return nil, fmt.Errorf("reading the settings of %s: %w", id, err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
 // Key is the value of an api_key.
 func (b *Book) Key(k Key) (string, error) {
 	name, stored := secrets.Reference(string(k))

@@ -50,9 +50,9 @@ func (c Commands) run(ctx context.Context, j job) (printed string, written []byt
 	if err != nil {
 		return "", nil, err
 	}
-	program, err := exec.LookPath(words[0])
-	if err != nil || !filepath.IsAbs(program) {
-		return "", nil, fmt.Errorf("the program %s is not in PATH", words[0])
+	program, err := find(words)
+	if err != nil {
+		return "", nil, err
 	}
 	dir, err := os.MkdirTemp("", "nod-plugin-")
 	if err != nil {
@@ -80,6 +80,23 @@ func (c Commands) run(ctx context.Context, j job) (printed string, written []byt
 	}
 	written, err = readResult(j.values[outPlace])
 	return res.Output, written, err
+}
+
+// Program finds the program of a command line.
+func Program(line string) (string, error) {
+	words, err := Words(line)
+	if err != nil {
+		return "", err
+	}
+	return find(words)
+}
+
+func find(words []string) (string, error) {
+	program, err := exec.LookPath(words[0])
+	if err != nil || !filepath.IsAbs(program) {
+		return "", fmt.Errorf("the program %s is not in PATH", words[0])
+	}
+	return program, nil
 }
 
 // place puts the command's input down and names its files.
