@@ -54,25 +54,30 @@ func TestCheckPlugins(t *testing.T) {
 		"none":      {plugins.File{}, false, "ok plugins: none is set up"},
 		"a command": {plugins.File{Images: plugins.Images{Command: "draw {prompt} {out}"}}, false, "ok plugin images: on, set up in nod.yaml: makes pictures by the command " + bin + "/draw, which costs nothing"},
 		"no such command": {
-			plugins.File{Images: plugins.Images{Command: "paint {prompt} {out}"}}, false,
+			plugins.File{Images: plugins.Images{Command: "paint {prompt} {out}"}},
+			false,
 			"warning plugin images: on, set up in nod.yaml: makes pictures by a command, which costs nothing; but the program paint is not in PATH",
 		},
 		"models": {
-			plugins.File{Speech: plugins.Speech{STTModel: "hear", STTPrice: &price, TTSModel: "say", TTSPrice: &free}}, true,
+			plugins.File{Speech: plugins.Speech{STTModel: "hear", STTPrice: &price, TTSModel: "say", TTSPrice: &free}},
+			true,
 			"ok plugin speech: on, set up in nod.yaml: understands recordings by the model hear at the service of the model m, $0.006 each time; " +
 				"speaks by the model say at the service of the model m, which costs nothing",
 		},
 		"a price that nobody knows": {
-			plugins.File{Images: plugins.Images{Model: "art", APIKey: "sk-of-the-file"}}, false,
+			plugins.File{Images: plugins.Images{Model: "art", APIKey: "sk-of-the-file"}},
+			false,
 			"ok plugin images: on, set up in nod.yaml: makes pictures by the model art at OpenAI with the key of nod.yaml, its price is not known (price)",
 		},
 		"a price that nobody knows, and caps": {
-			plugins.File{Images: plugins.Images{Model: "art"}}, true,
+			plugins.File{Images: plugins.Images{Model: "art"}},
+			true,
 			"warning plugin images: on, set up in nod.yaml: makes pictures by the model art at the service of the model m, its price is not known (price); " +
 				"but the model art has no price, so that its cost can't be capped; give it price, 0 for one that costs nothing",
 		},
 		"a secret that is not stored": {
-			plugins.File{Speech: plugins.Speech{BaseURL: "http://127.0.0.1:1/v1", APIKey: "${secret:voice}", TTSModel: "say", TTSPrice: &price}}, false,
+			plugins.File{Speech: plugins.Speech{BaseURL: "http://127.0.0.1:1/v1", APIKey: "${secret:voice}", TTSModel: "say", TTSPrice: &price}},
+			false,
 			"warning plugin speech: on, set up in nod.yaml: speaks by the model say at 127.0.0.1:1 with the secret voice, $0.006 each time; " +
 				"but the secret voice is not stored; set_secret asks for it",
 		},
