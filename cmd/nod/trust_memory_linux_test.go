@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -109,18 +110,20 @@ func throw(t *testing.T, b bombs) (idle, peak int64, refused int, status samples
 }
 
 // refused counts the pictures that the model was told of in the place of seeing them.
-func (b bombs) refused(t *testing.T, asked []scripted.Request) (most int) {
+func (b bombs) refused(t *testing.T, asked []scripted.Request) int {
+	told := map[string]bool{}
+	form := regexp.MustCompile(fmt.Sprintf(`can't be shown to you: (\S+): it has %d × %d points`, b.side, b.side))
 	for _, r := range asked {
-		told := 0
 		for _, m := range r.Messages {
 			if len(m.Images) > 0 {
 				t.Error("the model was shown a bomb")
 			}
-			told += strings.Count(m.Text, fmt.Sprintf("%d × %d points", b.side, b.side))
+			for _, found := range form.FindAllStringSubmatch(m.Text, -1) {
+				told[found[1]] = true
+			}
 		}
-		most = max(most, told)
 	}
-	return most
+	return len(told)
 }
 
 // reply is the model: what people ask for is done.
@@ -156,11 +159,11 @@ func (p *crashPerson) throwFiles(ctx context.Context, b bombs) {
 	t := p.w.t
 	t.Helper()
 	picture, last := pictureBomb(b.side), 0
-	for n := range b.pictures {
+	for n := range b.pictures { // one after the other, since a model is shown no more than the latest few
 		last = p.SendPhoto(emulator.Upload{Name: fmt.Sprintf("%d.png", n), Data: picture}).ID
-	}
-	if !p.until(ctx, func() bool { return p.answeredAfter(last) }) {
-		t.Error("the pictures were not answered")
+		if !p.until(ctx, func() bool { return p.answeredAfter(last) }) {
+			t.Error("a picture was not answered")
+		}
 	}
 	archive := zipBomb(t, b.unzipped)
 	p.w.write("bomb.zip", string(archive))
