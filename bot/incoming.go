@@ -125,7 +125,7 @@ func (in *Intake) fetch(ctx context.Context, m *models.Message, f attached) (sav
 		return saved, fmt.Sprintf("%s could not be fetched from Telegram. Send it again.", cmp.Or(f.name, "The "+f.kind))
 	}
 	defer body.Close()
-	name := fmt.Sprintf("%d-%s", m.ID, cmp.Or(f.name, f.kind+extension(f.mime)))
+	name := fmt.Sprintf("%d-%s", m.ID, tools.SafeName(cmp.Or(f.name, f.kind+extension(f.mime))))
 	out, shown, err := in.Workspace.CreateUpload(name)
 	if err != nil {
 		in.Log.Error("saving a file", "chat", m.Chat.ID, "err", err)
